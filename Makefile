@@ -1,0 +1,44 @@
+# make         the virtual environment .venv, made again only when requirements.txt changes
+# make demo    train a small translator, score it, translate with it
+# make test    the tests
+# make check   formatting, lint, direction of the imports
+# make format  put the formatting right
+# make clean   remove what the tools left behind (.venv stays: rm -r .venv)
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+RUN = .venv/bin/python
+
+.PHONY: environment demo test check format clean
+
+environment: .venv/installed
+
+.venv/installed: requirements.txt
+	$(PYTHON) -m venv .venv
+	@if nvidia-smi -L 2>/dev/null | grep -q GPU; then \
+		echo "NVIDIA GPU found: installing TensorFlow with CUDA"; \
+		cp requirements.txt .venv/requirements.txt; \
+	else \
+		echo "No NVIDIA GPU found: installing TensorFlow for CPU"; \
+		sed 's/^tensorflow\[and-cuda\]/tensorflow/' requirements.txt > .venv/requirements.txt; \
+	fi
+	$(RUN) -m pip install --disable-pip-version-check --requirement .venv/requirements.txt
+	@touch $@
+
+demo: environment
+	$(RUN) scripts/demo.py
+
+test: environment
+	$(RUN) -m pytest
+
+check: environment
+	$(RUN) -m ruff format --check .
+	$(RUN) -m ruff check .
+	.venv/bin/lint-imports
+
+format: environment
+	$(RUN) -m ruff format .
+	$(RUN) -m ruff check --fix .
+
+clean:
+	rm -rf .pytest_cache .ruff_cache .import_linter_cache
+	find . -path ./.venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
