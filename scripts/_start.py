@@ -1,0 +1,125 @@
+"""How every script starts and ends.
+
+    from _start import run
+
+    def main(arguments, output):
+        import tfnmt                      # TensorFlow comes in here, silently
+        print(result, file=output)
+
+    if __name__ == "__main__":
+        run(main, parser())
+
+- The checkout's `tfnmt` is importable from any folder; nothing has to be installed.
+- `--help` and mistyped options answer at once: TensorFlow is imported after the arguments are parsed. So
+  nothing that a script imports at its top may import TensorFlow.
+- Standard output carries results only. While `main` runs, `sys.stdout` is standard error, so whatever a
+  library prints (Keras's progress bar) goes there; `output` is the true standard output, in UTF-8.
+- TensorFlow's start-up chatter stays out of sight; TF_CPP_MIN_LOG_LEVEL=0 in the environment brings it back.
+- A script ends with status 0; with one line on standard error and status 2 for what the user got wrong
+  (UserError, a file that cannot be read or written), or 130 when interrupted; silently with 141 when the
+  reader of its output has gone. Anything else is a bug and keeps its traceback.
+"""
+
+import argparse
+import contextlib
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TextIO
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tfnmt.errors import UserError
+
+
+def run(main: Callable[[argparse.Namespace, TextIO], None], parser: argparse.ArgumentParser) -> None:
+    """Parse the command line, call `main(arguments, output)`, exit with the status told above."""
+    output = sys.stdout
+    output.reconfigure(encoding="utf-8")
+    arguments = parser.parse_args()
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            import_tensorflow()
+            main(arguments, output)
+        output.flush()
+        status = 0
+    except BrokenPipeError:
+        status = 141
+    except KeyboardInterrupt:
+        status = _complain("interrupted", 130)
+    except Exception as error:
+        message = _user_message(error)
+        if message is None:
+            raise
+        status = _complain(f"error: {message}", 2)
+    if status != 0:
+        _discard_unwritten(output)
+    sys.exit(status)
+
+
+def import_tensorflow() -> None:
+    """Import TensorFlow, TensorFlow Text and Keras, showing what they say only if that fails."""
+    os.environ["KERAS_BACKEND"] = "tensorflow"
+    if os.environ.get("TF_CPP_MIN_LOG_LEVEL") == "0":
+        return
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"  # silences C++ from the end of the import on, not during it
+    try:
+        with _standard_error_held_back():
+            import absl.logging
+            import keras  # noqa: F401
+            import tensorflow as tf
+            import tensorflow_text  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise UserError(f"Python finds no module {error.name!r}: run `make`, then use .venv/bin/python") from None
+    absl.logging.set_verbosity(absl.logging.ERROR)
+    tf.get_logger().setLevel("ERROR")
+
+
+@contextlib.contextmanager
+def _standard_error_held_back() -> Iterator[None]:
+    """Keep file descriptor 2, where C++ writes too, in a temporary file; show it on failure."""
+    sys.stderr.flush()
+    with tempfile.TemporaryFile() as held_back:
+        true_standard_error = os.dup(2)
+        os.dup2(held_back.fileno(), 2)
+        failed = False
+        try:
+            yield
+        except Exception:
+            failed = True
+            raise
+        finally:
+            sys.stderr.flush()
+            os.dup2(true_standard_error, 2)
+            os.close(true_standard_error)
+            if failed:
+                held_back.seek(0)
+                sys.stderr.write(held_back.read().decode(errors="replace"))
+
+
+def _user_message(error: Exception) -> str | None:
+    """The line to show for an error of the user's making; None for any other error."""
+    if isinstance(error, UserError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    # A UserError raised inside a tf.data generator arrives as text within an error of TensorFlow's.
+    passed_on = re.search(r"\bUserError: (.+)", str(error))
+    return passed_on.group(1) if passed_on else None
+
+
+def _complain(line: str, status: int) -> int:
+    print(" ".join(line.splitlines()), file=sys.stderr)
+    return status
+
+
+def _discard_unwritten(output: TextIO) -> None:
+    """Write out what can be; let the rest go, so that Python does not stumble over it while it shuts down."""
+    with contextlib.suppress(OSError):
+        output.flush()
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, output.fileno())

@@ -1,0 +1,170 @@
+"""What a user sees of a script: each test runs one, as a user would."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Write a script with the given body of `main` and start it in an empty folder; return the process."""
+
+    def start_script(body, *arguments, **options):
+        script = tmp_path / "script.py"
+        script.write_text(
+            "import argparse, os, signal, sys\n"
+            "from _start import run\n"
+            "def main(arguments, output):\n"
+            + "".join(f"    {line}\n" for line in body.splitlines())
+            + "run(main, argparse.ArgumentParser())\n"
+        )
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("TF_")}
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
+        return subprocess.Popen(
+            [sys.executable, script, *arguments],
+            env=environment | {"PYTHONPATH": str(SCRIPTS)} | options.pop("env", {}),
+            cwd=tmp_path,
+            **options,
+        )
+
+    return start_script
+
+
+def finish(process):
+    """Wait for the process; return its status, standard output and standard error."""
+    output, errors = process.communicate(timeout=120)
+    return process.returncode, output, errors
+
+
+# Stands in for TensorFlow where a test is not about TensorFlow: five seconds saved.
+WITHOUT_TENSORFLOW = {"TF_CPP_MIN_LOG_LEVEL": "0"}
+
+
+def test_tensorflow_comes_in_without_a_word(start):
+    body = """\
+import keras, tensorflow as tf, tensorflow_text
+print(tf.function(lambda x: x + 1, jit_compile=True)(tf.constant(1.0)).numpy(), file=output)
+print(list(tf.data.Dataset.range(2).as_numpy_iterator()) == [0, 1], file=output)
+os.write(2, b"heard again")"""
+    assert finish(start(body)) == (0, "2.0\nTrue\n", "heard again")
+
+
+def test_standard_output_carries_only_results(start):
+    body = """\
+import keras, numpy
+model = keras.Sequential([keras.layers.Dense(1)])
+model.compile(loss="mse")
+model.fit(numpy.zeros((4, 2)), numpy.zeros(4))
+model.predict(numpy.zeros((4, 2)))
+print("chatter of some library")
+print("Übersetzung", file=output)"""
+    status, output, errors = finish(start(body, env={"PYTHONIOENCODING": "ascii"}, encoding="utf-8"))
+    assert (status, output) == (0, "Übersetzung\n")
+    assert "chatter of some library" in errors
+    assert "loss" in errors
+
+
+def test_what_a_failing_import_said_is_shown(start):
+    body = """\
+import _start
+with _start._standard_error_held_back():
+    os.write(2, b"said in C++\\n")
+    raise ImportError("library missing")"""
+    status, _, errors = finish(start(body, env=WITHOUT_TENSORFLOW))
+    assert status == 1
+    assert errors.startswith("said in C++\n")
+    assert "ImportError: library missing" in errors
+
+
+def test_a_user_error_is_one_line_and_status_2(start):
+    body = """\
+from tfnmt.errors import UserError
+print("found so far", file=output)
+raise UserError("a.txt:3: not UTF-8;\\nconvert it")"""
+    status, output, errors = finish(start(body, env=WITHOUT_TENSORFLOW))
+    assert (status, output, errors) == (2, "found so far\n", "error: a.txt:3: not UTF-8; convert it\n")
+
+
+def test_a_user_error_within_a_dataset_is_one_line_too(start):
+    body = """\
+import tensorflow as tf
+from tfnmt.errors import UserError
+def lines():
+    yield 1
+    raise UserError("a.txt:3: not UTF-8")
+dataset = tf.data.Dataset.from_generator(lines, output_signature=tf.TensorSpec([], tf.int32))
+list(dataset.prefetch(1))"""
+    assert finish(start(body)) == (2, "", "error: a.txt:3: not UTF-8\n")
+
+
+def test_a_missing_file_is_one_line(start):
+    assert finish(start("open('absent.txt')", env=WITHOUT_TENSORFLOW)) == (
+        2,
+        "",
+        "error: absent.txt: No such file or directory\n",
+    )
+
+
+def test_a_bug_keeps_its_traceback(start):
+    status, _, errors = finish(start("1 / 0", env=WITHOUT_TENSORFLOW))
+    assert status == 1
+    assert "Traceback" in errors and "ZeroDivisionError" in errors
+
+
+def test_an_interrupt_is_one_line(start):
+    body = "print('first', file=output)\nsignal.raise_signal(signal.SIGINT)"
+    assert finish(start(body, env=WITHOUT_TENSORFLOW)) == (130, "first\n", "interrupted\n")
+
+
+def test_a_reader_that_leaves_is_no_error(start):
+    reading, writing = os.pipe()
+    os.close(reading)
+    body = "print('line', file=output)"
+    process = start(body, env=WITHOUT_TENSORFLOW, stdout=writing)
+    os.close(writing)
+    _, errors = process.communicate(timeout=120)
+    assert (process.returncode, errors) == (128 + signal.SIGPIPE, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
+def test_a_full_disk_under_standard_output_is_one_line(start):
+    with open("/dev/full", "w") as full:
+        process = start("print('line', file=output)", env=WITHOUT_TENSORFLOW, stdout=full)
+        _, errors = process.communicate(timeout=120)
+    assert (process.returncode, errors) == (2, "error: No space left on device\n")
+
+
+@pytest.fixture
+def tensorflow_forbidden(tmp_path):
+    """Importing TensorFlow fails in the scripts that the test starts with this environment."""
+    (tmp_path / "tensorflow.py").write_text("raise AssertionError('TensorFlow was imported')")
+    return {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(SCRIPTS)])}
+
+
+def test_mistyped_options_do_not_wait_for_tensorflow(start, tensorflow_forbidden):
+    status, output, errors = finish(start("pass", "--nothing", env=tensorflow_forbidden))
+    assert (status, output) == (2, "")
+    assert "unrecognized arguments: --nothing" in errors
+
+
+@pytest.mark.parametrize(
+    "script",
+    [script for script in sorted(SCRIPTS.glob("[a-z]*.py")) if "from _start import" in script.read_text()],
+    ids=lambda script: script.name,
+)
+def test_help_of_every_script_does_not_wait_for_tensorflow(script, tensorflow_forbidden, tmp_path):
+    finished = subprocess.run(
+        [sys.executable, script, "--help"],
+        env=os.environ | tensorflow_forbidden,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert finished.stdout.startswith("usage: ")
