@@ -1,0 +1,221 @@
+"""Tokenizers: what goes in comes out, in the graph, in files, in a SavedModel, and after a seed is set."""
+
+import json
+import unicodedata
+
+import pytest
+import tensorflow as tf
+
+from tfnmt.errors import UserError
+from tfnmt.text.tokenizers import (
+    END,
+    PADDING,
+    START,
+    UNKNOWN,
+    SubwordTokenizer,
+    WordTokenizer,
+    load_tokenizer,
+    tokenizer_from_config,
+)
+
+SUBJECTS = ["Ein Mann", "Eine Frau", "Der große Hund", "Das Mädchen", "Ein kleiner Junge", "Die Straße"]
+VERBS = ["sieht", "liest", "trägt", "findet", "verkauft"]
+OBJECTS = ["ein Buch", "zwei Äpfel", "den Limonade- und Bierstand", "nichts", "die „Zeitung“", "½ Glas"]
+PLAIN = [f"{s} {v} {o}." for s in SUBJECTS for v in VERBS for o in OBJECTS]
+TOKENIZED = [
+    "a man &apos;s hat",
+    "the well @-@ known dogs .",
+    "two dogs &quot; run &quot; .",
+    "a hat , a man",
+]
+
+
+def subwords(**options) -> SubwordTokenizer:
+    return SubwordTokenizer.train(PLAIN, vocabulary_size=60, **options)
+
+
+TOKENIZERS = {
+    "unigram": subwords,
+    "bpe": lambda: subwords(model_type="bpe"),
+    "lowercase": lambda: subwords(lowercase=True),
+    "words": lambda: WordTokenizer.train(PLAIN),
+    "words and punctuation": lambda: WordTokenizer.train(PLAIN, split_punctuation=True, lowercase=True),
+}
+
+
+@pytest.fixture(params=TOKENIZERS, scope="module")
+def tokenizer(request):
+    return TOKENIZERS[request.param]()
+
+
+def decoded(tokenizer, text: list[str]) -> list[str]:
+    return [line.decode() for line in tokenizer.decode(tokenizer.encode(tf.constant(text))).numpy()]
+
+
+def test_round_trip(tokenizer):
+    expected = [line.lower() if tokenizer.lowercase else line for line in PLAIN]
+    assert decoded(tokenizer, PLAIN) == expected
+
+
+def test_ids_are_int32_and_within_the_vocabulary(tokenizer):
+    ids = tokenizer.encode(tf.constant(PLAIN))
+    assert ids.dtype == tf.int32
+    assert ids.shape.rank == 2
+    flat = ids.flat_values.numpy()
+    assert flat.min() > END
+    assert flat.max() < tokenizer.vocabulary_size
+
+
+def test_decoding_stops_before_end_and_passes_over_padding_and_start(tokenizer):
+    first, second = (row.tolist() for row in tokenizer.encode(tf.constant(["Ein Mann", "zwei"])).numpy())
+    rows = [[START, *first, END, *second], [PADDING, *second, PADDING, END], [END], []]
+    ragged = tf.ragged.constant(rows, dtype=tf.int64)
+    expected = decoded(tokenizer, ["Ein Mann", "zwei", "", ""])
+    assert [line.decode() for line in tokenizer.decode(ragged).numpy()] == expected
+    assert [line.decode() for line in tokenizer.decode(ragged.to_tensor(PADDING)).numpy()] == expected
+
+
+def test_empty_text_and_empty_batch(tokenizer):
+    assert decoded(tokenizer, ["", "Ein Mann", " "])[::2] == ["", ""]
+    assert tokenizer.encode(tf.zeros([0], tf.string)).nrows() == 0
+    assert tokenizer.decode(tf.zeros([2, 0], tf.int32)).numpy().tolist() == [b"", b""]
+
+
+def test_words_name_every_id_in_any_shape(tokenizer):
+    assert tokenizer.words(tf.constant([[PADDING, UNKNOWN], [START, END]])).numpy().tolist() == [
+        [b"<pad>", b"<unk>"],
+        [b"<s>", b"</s>"],
+    ]
+    names = tokenizer.words(tf.range(tokenizer.vocabulary_size)).numpy()
+    assert len(set(names)) == tokenizer.vocabulary_size
+    assert tokenizer.words(tokenizer.vocabulary_size).numpy() == b"<unk>"
+
+
+def test_what_was_never_seen_is_unknown(tokenizer):
+    assert UNKNOWN in tokenizer.encode(tf.constant(["日本"])).numpy()[0]
+    assert "<unk>" in decoded(tokenizer, ["日本"])[0]
+    assert tokenizer.encode(tf.constant([b"\xff\xfe"])).numpy()[0][-1] == UNKNOWN
+
+
+def test_special_names_in_the_text_are_only_text(tokenizer):
+    ids = tokenizer.encode(tf.constant(["<s> <pad> </s>"])).numpy()[0]
+    assert not {PADDING, START, END} & set(ids.tolist())
+
+
+def test_composed_and_decomposed_letters_are_the_same(tokenizer):
+    text = tf.constant(["Das Mädchen", unicodedata.normalize("NFD", "Das Mädchen")])
+    composed, decomposed = tokenizer.encode(text).numpy()
+    assert composed.tolist() == decomposed.tolist()
+
+
+def test_files_give_it_back(tokenizer, tmp_path):
+    tokenizer.save(tmp_path, "source")
+    loaded = load_tokenizer(tmp_path, "source")
+    assert loaded.get_config() == tokenizer.get_config()
+    assert decoded(loaded, PLAIN) == decoded(tokenizer, PLAIN)
+
+
+def test_configuration_gives_it_back(tokenizer):
+    config = json.loads(json.dumps(tokenizer.get_config()))
+    assert tokenizer_from_config(config).get_config() == tokenizer.get_config()
+    assert type(tokenizer).from_config(config).get_config() == tokenizer.get_config()
+
+
+def test_saved_model_carries_it(tokenizer, tmp_path):
+    module = tf.Module()
+    module.tokenizer = tokenizer
+    module.there_and_back = tf.function(
+        lambda text: tokenizer.decode(tokenizer.encode(text)),
+        input_signature=[tf.TensorSpec([None], tf.string)],
+    )
+    tf.saved_model.save(module, str(tmp_path))
+    loaded = tf.saved_model.load(str(tmp_path))
+    assert [line.decode() for line in loaded.there_and_back(tf.constant(PLAIN)).numpy()] == decoded(tokenizer, PLAIN)
+
+
+def test_setting_a_seed_leaves_it_alone(tokenizer):
+    encode = tf.function(lambda text: tokenizer.encode(text).flat_values)
+    text = tf.constant(PLAIN[:2])
+    before = encode(text).numpy().tolist()
+    tf.random.set_seed(1)
+    assert encode(text).numpy().tolist() == before
+    assert tokenizer.encode(text).flat_values.numpy().tolist() == before
+
+
+@pytest.mark.parametrize("train", [SubwordTokenizer.train, WordTokenizer.train])
+def test_tokenized_text_comes_back_exactly(train):
+    assert decoded(train(TOKENIZED, vocabulary_size=32), TOKENIZED) == TOKENIZED
+
+
+def test_subwords_keep_characters_that_compatibility_forms_would_rewrite():
+    assert decoded(subwords(), ["½ Äpfel  \u00a0und\tHund "]) == ["½ Äpfel und Hund"]
+
+
+def test_lowercase_keeps_the_german_s():
+    assert decoded(subwords(lowercase=True), ["Die Straße ÄPFEL"]) == ["die straße äpfel"]
+
+
+@pytest.mark.parametrize("model_type", ["unigram", "bpe"])
+def test_training_subwords_twice_gives_the_same(model_type):
+    assert subwords(model_type=model_type).model == subwords(model_type=model_type).model
+
+
+def test_subword_vocabulary_has_the_size_asked_for():
+    assert subwords().vocabulary_size == 60
+
+
+@pytest.mark.parametrize("model_type", ["unigram", "bpe"])
+def test_too_large_a_subword_vocabulary_names_the_largest(model_type):
+    with pytest.raises(UserError, match=r"5000 subwords is too large .* at most (\d+)") as raised:
+        SubwordTokenizer.train(PLAIN, 5000, model_type)
+    largest = int(str(raised.value).split("at most ")[1].split()[0])
+    assert SubwordTokenizer.train(PLAIN, largest, model_type).vocabulary_size == largest
+
+
+def test_too_small_a_subword_vocabulary_names_the_smallest():
+    with pytest.raises(UserError, match=r"10 subwords is too small .* characters alone need \d+"):
+        SubwordTokenizer.train(PLAIN, 10)
+
+
+@pytest.mark.parametrize("lines", [[], ["", " "]])
+def test_no_text_to_learn_from(lines):
+    with pytest.raises(UserError, match="no text"):
+        SubwordTokenizer.train(lines, 100)
+    with pytest.raises(UserError, match="no words"):
+        WordTokenizer.train(lines)
+
+
+def test_word_vocabulary_goes_by_frequency_then_alphabet():
+    lines = ["b a c", "b a d", "B <unk>"]
+    assert WordTokenizer.train(lines).vocabulary() == ["a", "b", "B", "c", "d"]
+    limited = WordTokenizer.train(lines, vocabulary_size=6)
+    assert limited.vocabulary_size == 6
+    assert limited.encode(tf.constant(["a b c"])).numpy()[0].tolist() == [4, 5, UNKNOWN]
+    assert WordTokenizer.train(lines, lowercase=True).vocabulary() == ["b", "a", "c", "d"]
+
+
+def test_punctuation_is_split_off_and_attached_again():
+    text = "The dog's \"well-known\" bone (1,000.5 g), isn't it? Yes: “so” it is!"
+    tokenizer = WordTokenizer.train([text], split_punctuation=True)
+    words = [word.decode() for word in tokenizer.words(tokenizer.encode(tf.constant([text]))[0]).numpy()]
+    expected = "The dog's \" well-known \" bone ( 1,000.5 g ) , isn't it ? Yes : “ so ” it is !"
+    assert " ".join(words) == expected
+    assert decoded(tokenizer, [text]) == [text]
+
+
+def test_a_missing_or_broken_file_is_named(tokenizer, tmp_path):
+    with pytest.raises(UserError, match=r"source\.json"):
+        load_tokenizer(tmp_path, "source")
+    tokenizer.save(tmp_path, "source")
+    asset = tmp_path / ("source" + tokenizer.extension)
+    whole = asset.read_bytes()
+    for broken in (b"", b"\xff", whole[: len(whole) // 2]):
+        asset.write_bytes(broken)
+        with pytest.raises(UserError, match=asset.name):
+            load_tokenizer(tmp_path, "source")
+    asset.unlink()
+    with pytest.raises(UserError, match=asset.name):
+        load_tokenizer(tmp_path, "source")
+    (tmp_path / "source.json").write_text('{"kind": "wo')
+    with pytest.raises(UserError, match=r"source\.json"):
+        load_tokenizer(tmp_path, "source")

@@ -1,0 +1,178 @@
+"""Subwords: SentencePiece models, trained here, run inside the graph by tensorflow-text."""
+
+import base64
+import hashlib
+import io
+import re
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import sentencepiece
+import tensorflow as tf
+import tensorflow_text as tf_text
+from sentencepiece import sentencepiece_model_pb2
+from tensorflow_text.python.ops import sentencepiece_tokenizer
+
+from tfnmt.errors import UserError
+from tfnmt.text.vocabulary import (
+    END,
+    PADDING,
+    START,
+    UNKNOWN,
+    Tokenizer,
+    content,
+    known_ids,
+    normalize,
+    normalized_chunks,
+)
+
+# All that Unicode calls white space becomes a plain space: no piece hides a tab or a no-break space. Beyond
+# this, and NFC before it, text is left as it is; SentencePiece's own choice (NFKC) would rewrite "½".
+_WHITE_SPACE = [*range(0x09, 0x0E), 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), *range(0x2028, 0x202A)]
+_WHITE_SPACE += [0x202F, 0x205F, 0x3000]
+# SentencePiece keeps its training text in memory: from a larger corpus, a random sample of this many lines.
+_LARGEST_SAMPLE = 1_000_000
+
+
+class SubwordTokenizer(Tokenizer):
+    """Text <-> ids of SentencePiece subwords (Kudo and Richardson 2018, https://aclanthology.org/D18-2012).
+
+    Decoding what was encoded gives the text back exactly, except that it is in Unicode form NFC, that a run
+    of white space is one space, and that characters never seen in training print as "<unk>".
+
+    Args:
+        model: the bytes of a SentencePiece model whose first four ids are `SPECIAL_WORDS`.
+        lowercase: whether text is lowercased before it is encoded.
+    """
+
+    kind = "subword"
+    extension = ".model"
+
+    def __init__(self, model: bytes, lowercase: bool = False):
+        super().__init__(name="subword_tokenizer")
+        self.model = model
+        self.lowercase = lowercase
+        try:
+            self._pieces = tf_text.SentencepieceTokenizer(model=model)
+            self._pieces._model_resource = _LastingModel(model)
+            self.vocabulary_size = int(self._pieces.vocab_size())
+        except tf.errors.OpError as error:
+            raise UserError("this is not a SentencePiece model: its bytes cannot be read") from error
+
+    @classmethod
+    def train(
+        cls,
+        lines: Iterable[str],
+        vocabulary_size: int,
+        model_type: str = "unigram",
+        lowercase: bool = False,
+        character_coverage: float = 1.0,
+        seed: int = 0,
+    ) -> "SubwordTokenizer":
+        """Learns `vocabulary_size` pieces (the four special ones among them) from `lines`, streamed.
+
+        For a joint vocabulary, chain the lines of both sides. Lines over 4,192 bytes are passed over.
+
+        Args:
+            model_type: "unigram" (Kudo 2018) or "bpe" (Sennrich et al. 2016).
+            character_coverage: share of the text's characters to keep; the rarest beyond it become "<unk>".
+            seed: picks the sample of lines used when there are more than a million.
+
+        Raises:
+            UserError: no text, or a vocabulary size that the text cannot give; names the nearest possible.
+        """
+        sentencepiece.set_random_generator_seed(seed)
+        chunks = normalized_chunks(lines, lowercase)
+        model = io.BytesIO()
+        with tempfile.TemporaryDirectory() as directory:
+            rules = Path(directory, "white_space.tsv")
+            rules.write_text("".join(f"{code:X}\t20\n" for code in _WHITE_SPACE), encoding="ascii")
+            try:
+                sentencepiece.SentencePieceTrainer.train(
+                    sentence_iterator=(line for chunk in chunks for line in chunk.numpy()),
+                    model_writer=model,
+                    model_type=model_type,
+                    vocab_size=vocabulary_size,
+                    character_coverage=character_coverage,
+                    input_sentence_size=_LARGEST_SAMPLE,
+                    shuffle_input_sentence=True,
+                    normalization_rule_tsv=str(rules),
+                    pad_id=PADDING,
+                    unk_id=UNKNOWN,
+                    bos_id=START,
+                    eos_id=END,
+                    unk_surface="<unk>",
+                    minloglevel=2,
+                )
+            except RuntimeError as error:
+                raise _explained(error, vocabulary_size) from error
+        description = sentencepiece_model_pb2.ModelProto.FromString(model.getvalue())
+        description.normalizer_spec.ClearField("normalization_rule_tsv")  # the temporary file's name
+        return cls(description.SerializeToString(deterministic=True), lowercase)
+
+    def encode(self, text: tf.Tensor) -> tf.RaggedTensor:
+        """string [batch] -> ragged int32 [batch, (length)], without START and END."""
+        return self._pieces.tokenize(normalize(text, self.lowercase))
+
+    def decode(self, ids: tf.Tensor | tf.RaggedTensor) -> tf.Tensor:
+        """Integers [batch, length], dense or ragged -> string [batch]: what stands before the first END."""
+        return self._pieces.detokenize(content(ids, self.vocabulary_size))
+
+    def words(self, ids: tf.Tensor) -> tf.Tensor:
+        """The piece of each id ("▁" begins a word): integers of any shape -> string, same shape."""
+        return self._pieces.id_to_string(known_ids(ids, self.vocabulary_size))
+
+    def get_config(self) -> dict:
+        model = base64.b64encode(self.model).decode("ascii")
+        return {"kind": self.kind, "model": model, "lowercase": self.lowercase}
+
+    @classmethod
+    def from_config(cls, config: dict) -> "SubwordTokenizer":
+        return cls(base64.b64decode(config["model"]), config["lowercase"])
+
+    def asset(self) -> bytes:
+        """What goes to the file NAME.model: the SentencePiece model, readable by any SentencePiece tool."""
+        return self.model
+
+    def options(self) -> dict:
+        """What goes to NAME.json beside the asset."""
+        return {"lowercase": self.lowercase}
+
+    @classmethod
+    def from_asset(cls, asset: bytes, options: dict) -> "SubwordTokenizer":
+        return cls(asset, **options)
+
+
+class _LastingModel(tf.saved_model.experimental.TrackableResource):
+    """A SentencePiece model that outlives `tf.random.set_seed`.
+
+    Unless it has a name, TensorFlow frees it whenever a seed is set (tensorflow/text issue 570), and every
+    tokenizer made before fails: "Resource ... does not exist".
+    """
+
+    def __init__(self, model: bytes):
+        super().__init__()
+        self._model = model
+        _ = self.resource_handle  # made here and now, not inside the first function that uses it
+
+    def _create_resource(self):
+        name = hashlib.sha256(self._model).hexdigest()
+        return sentencepiece_tokenizer.gen_sentencepiece_tokenizer.sentencepiece_op(model=self._model, shared_name=name)
+
+
+def _explained(error: RuntimeError, vocabulary_size: int) -> Exception:
+    """SentencePiece's complaint about its training text, as one line that says what to do."""
+    if largest := re.search(r"Vocabulary size too high.*<= (\d+)", str(error)):
+        return UserError(
+            f"a vocabulary of {vocabulary_size} subwords is too large for this text: "
+            f"at most {largest[1]} can be learned from it"
+        )
+    if smallest := re.search(r"smaller than required_chars\. \d+ vs (\d+)", str(error)):
+        return UserError(
+            f"a vocabulary of {vocabulary_size} subwords is too small for this text: "
+            f"its characters alone need {smallest[1]} (or lower character_coverage)"
+        )
+    if "sentences_.empty()" in str(error) or "all_chars_count" in str(error):
+        return UserError("no text to learn subwords from: every line is empty or over 4,192 bytes")
+    return error

@@ -1,0 +1,55 @@
+"""Tokenizers as the rest of the project sees them: two kinds, one interface, and loading either."""
+
+import json
+from pathlib import Path
+
+from tfnmt.errors import UserError
+from tfnmt.text.subword import SubwordTokenizer
+from tfnmt.text.vocabulary import END, PADDING, START, UNKNOWN, Tokenizer
+from tfnmt.text.words import WordTokenizer
+
+__all__ = [
+    "END",
+    "PADDING",
+    "START",
+    "UNKNOWN",
+    "SubwordTokenizer",
+    "Tokenizer",
+    "WordTokenizer",
+    "load_tokenizer",
+    "tokenizer_from_config",
+]
+
+_KINDS = {tokenizer.kind: tokenizer for tokenizer in (SubwordTokenizer, WordTokenizer)}
+
+
+def tokenizer_from_config(config: dict) -> Tokenizer:
+    """The tokenizer of either kind whose `get_config()` gave `config`."""
+    return _KINDS[config["kind"]].from_config(config)
+
+
+def load_tokenizer(directory: str | Path, name: str) -> Tokenizer:
+    """The tokenizer of either kind that `save(directory, name)` wrote.
+
+    Raises:
+        UserError: a file is missing, broken or cut short; names it.
+    """
+    path = Path(directory, name + ".json")
+    try:
+        description = json.loads(path.read_text(encoding="utf-8"))
+        kind, options, size = (
+            _KINDS[description["kind"]],
+            description["options"],
+            description["vocabulary_size"],
+        )
+        path = path.with_name(name + kind.extension)
+        tokenizer = kind.from_asset(path.read_bytes(), options)
+    except OSError as error:
+        raise UserError(f"{path}: cannot read this part of a tokenizer: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, UserError) as error:
+        raise UserError(f"{path}: this part of a tokenizer is broken: {error}") from error
+    if tokenizer.vocabulary_size != size:
+        raise UserError(
+            f"{path}: holds {tokenizer.vocabulary_size} words where {name}.json tells of {size}: cut short?"
+        )
+    return tokenizer
