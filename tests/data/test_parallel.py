@@ -1,0 +1,102 @@
+"""Parallel files: the same pairs from every kind of file, and errors that name file and line."""
+
+import gzip
+
+import pytest
+
+from tfnmt.data.parallel import check_parallel, read_lines, read_parallel, read_sides
+from tfnmt.errors import UserError
+
+SOURCE = ["A dog runs.", "", 'Two men, "talking".', "x" * 1_000_000, "The end\u2028of it"]
+TARGET = ["Ein Hund läuft.", "leer", "Zwei Männer, „redend“.", "kurz", "Das Ende"]
+PAIRS = list(zip(SOURCE, TARGET, strict=True))
+
+
+def write(path, lines, end="\n"):
+    data = "".join(line + end for line in lines).encode("utf-8")
+    (gzip.open if path.suffix == ".gz" else open)(path, "wb").write(data)
+    return path
+
+
+def write_files(directory, kind):
+    """The same pairs in files of one kind; returns the arguments that name them."""
+    tabbed = [f"{source}\t{target}" for source, target in PAIRS]
+    if kind == "tsv":
+        return [write(directory / "pairs.tsv", tabbed)]
+    if kind == "tsv.gz":
+        return [write(directory / "pairs.tsv.gz", tabbed)]
+    suffix = ".gz" if kind == "gz" else ""
+    end = "\r\n" if kind == "windows" else "\n"
+    return [write(directory / f"text.{side}{suffix}", lines, end) for side, lines in (("en", SOURCE), ("de", TARGET))]
+
+
+@pytest.mark.parametrize("kind", ["plain", "gz", "windows", "tsv", "tsv.gz"])
+def test_every_kind_of_file_gives_the_same_pairs(kind, tmp_path):
+    files = write_files(tmp_path, kind)
+    assert check_parallel(*files) == len(PAIRS)
+    for _ in range(2):
+        read = [tuple(side.decode() for side in pair) for pair in read_parallel(*files).as_numpy_iterator()]
+        assert read == PAIRS
+    assert list(zip(*read_sides(*files), strict=True)) == PAIRS
+
+
+def test_the_last_line_needs_no_end(tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes(b"one\ntwo")
+    assert list(read_lines(path)) == ["one", "two"]
+    assert check_parallel(path, path) == 2
+
+
+def test_files_are_not_read_before_they_are_asked_for(tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes(b"one\ntwo\n\xff\n")
+    lines = read_lines(path)
+    assert [next(lines), next(lines)] == ["one", "two"]
+
+
+def test_unequal_lengths_tell_both_counts(tmp_path):
+    source, target = write(tmp_path / "text.en", SOURCE), write(tmp_path / "text.de", TARGET[:-1])
+    with pytest.raises(UserError, match=r"text\.en has 5 lines and .*text\.de 4:"):
+        check_parallel(source, target)
+
+
+@pytest.mark.parametrize("name", ["text.de", "text.de.gz"])
+def test_bytes_that_are_not_utf8_are_found(name, tmp_path):
+    source = write(tmp_path / "text.en", SOURCE)
+    target = tmp_path / name
+    (gzip.open if target.suffix == ".gz" else open)(target, "wb").write(b"gut\nl\xe4uft\n")
+    with pytest.raises(UserError, match=rf"{name}, line 2: not UTF-8 \(byte 0xe4 at byte 2 of the line\)"):
+        check_parallel(source, target)
+
+
+@pytest.mark.parametrize("line", ["no tab", "one\ttwo\tthree"])
+def test_a_line_of_a_tsv_file_without_exactly_one_tab(line, tmp_path):
+    path = write(tmp_path / "pairs.tsv", ["a\tb", line])
+    with pytest.raises(UserError, match=r"pairs\.tsv, line 2: [02] TABs"):
+        check_parallel(path)
+
+
+def test_missing_empty_and_broken_files(tmp_path):
+    source = write(tmp_path / "text.en", SOURCE)
+    with pytest.raises(UserError, match=r"text\.de: cannot be read: No such file"):
+        check_parallel(source, tmp_path / "text.de")
+    with pytest.raises(UserError, match=r"cannot be read: Is a directory"):
+        check_parallel(source, tmp_path)
+    (tmp_path / "text.de").touch()
+    with pytest.raises(UserError, match=r"text\.de: the file is empty"):
+        check_parallel(source, tmp_path / "text.de")
+    whole = write(tmp_path / "whole.gz", SOURCE).read_bytes()
+    for name, data in (
+        ("cut.gz", whole[:-20]),
+        ("plain.gz", b"not compressed\n"),
+        ("wrong.gz", whole[:10] + b"\xff" * 9),
+    ):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(UserError, match=rf"{name}: a broken or incomplete \.gz file"):
+            check_parallel(source, tmp_path / name)
+
+
+@pytest.mark.parametrize("function", [check_parallel, read_parallel, read_sides])
+def test_one_file_alone_must_be_a_tsv_file(function, tmp_path):
+    with pytest.raises(UserError, match=r"text\.en: name the file of its translations too"):
+        function(write(tmp_path / "text.en", SOURCE))

@@ -1,0 +1,135 @@
+"""Parallel text: two line-aligned files, or one .tsv of source TAB target; plain or .gz; streamed.
+
+Lines end with a line feed; carriage returns are dropped, so that files written on Windows read the same.
+"""
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import tensorflow as tf
+
+from tfnmt.errors import UserError
+
+
+def check_parallel(source: str | Path, target: str | Path | None = None) -> int:
+    """Reads everything once and returns the number of pairs. Empty and very long lines are not errors.
+
+    Args:
+        source: file of source sentences; without `target`, a .tsv file of both sides.
+        target: file of their translations, line by line.
+
+    Raises:
+        UserError: a file is missing, empty, broken or not UTF-8 (names the line), a line of a .tsv has not
+            exactly one TAB, or the files have different numbers of lines.
+    """
+    if target is None:
+        _require_tsv(source)
+        return _check(source, tabs=1)
+    source_count, target_count = _check(source), _check(target)
+    if source_count != target_count:
+        raise UserError(
+            f"{source} has {source_count:,} lines and {target} {target_count:,}: "
+            "line-aligned files must have the same number"
+        )
+    return source_count
+
+
+def read_parallel(source: str | Path, target: str | Path | None = None) -> tf.data.Dataset:
+    """The pairs (source, target), scalar strings, in order; arguments as `check_parallel`, to call before."""
+    if target is not None:
+        return tf.data.Dataset.zip(_text_lines(source), _text_lines(target))
+    _require_tsv(source)
+
+    def split(line: tf.Tensor):
+        before, after = r"^[^\t]*\t", r"\t[^\t]*$"
+        return tf.strings.regex_replace(line, after, ""), tf.strings.regex_replace(line, before, "")
+
+    return _text_lines(source).map(split)
+
+
+def read_lines(path: str | Path) -> Iterator[str]:
+    """The lines of a file, plain or .gz, without their ends.
+
+    Raises:
+        UserError: as `check_parallel`, as soon as it comes to the place.
+    """
+    for number, line in enumerate(_lines(path), start=1):
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise UserError(
+                f"{path}, line {number}: not UTF-8 (byte 0x{line[error.start]:02x} at byte {error.start + 1} "
+                "of the line): convert the file to UTF-8"
+            ) from error
+
+
+def read_sides(source: str | Path, target: str | Path | None = None) -> tuple[Iterator[str], Iterator[str]]:
+    """The lines of the source and those of the target; arguments as `check_parallel`."""
+    if target is not None:
+        return read_lines(source), read_lines(target)
+    _require_tsv(source)
+
+    def column(number: int) -> Iterator[str]:
+        return (line.split("\t")[number] for line in read_lines(source))
+
+    return column(0), column(1)
+
+
+@dataclass(frozen=True)
+class ParallelFiles:
+    """Sentence pairs in two line-aligned files, or in one .tsv file of source TAB target."""
+
+    source: str
+    target: str | None = None
+
+    def check(self):
+        """Read everything once; see `check_parallel` for the errors."""
+        return check_parallel(self.source, self.target)
+
+    def pairs(self):
+        """A `tf.data.Dataset` of (source, target), scalar strings."""
+        return read_parallel(self.source, self.target)
+
+    def sides(self):
+        """Two iterators of lines."""
+        return read_sides(self.source, self.target)
+
+
+def _require_tsv(path: str | Path) -> None:
+    if not Path(path).name.removesuffix(".gz").endswith(".tsv"):
+        raise UserError(f"{path}: name the file of its translations too, or one .tsv file of source TAB target")
+
+
+def _check(path: str | Path, tabs: int | None = None) -> int:
+    """The number of lines of a file, every one with so many TABs, where a number is given."""
+    number = 0
+    for number, line in enumerate(read_lines(path), start=1):
+        found = line.count("\t")
+        if tabs is not None and found != tabs:
+            raise UserError(f"{path}, line {number}: {found} TABs, where one must part source and target")
+    if not number:
+        raise UserError(f"{path}: the file is empty")
+    return number
+
+
+def _lines(path: str | Path) -> Iterator[bytes]:
+    """The lines of a file as bytes, just as TensorFlow's TextLineDataset reads them."""
+    try:
+        with (gzip.open if _is_compressed(path) else open)(path, "rb") as file:
+            for line in file:
+                yield line.removesuffix(b"\n").replace(b"\r", b"")
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise UserError(f"{path}: a broken or incomplete .gz file: {error}") from error
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _text_lines(path: str | Path) -> tf.data.Dataset:
+    return tf.data.TextLineDataset(str(path), compression_type="GZIP" if _is_compressed(path) else None)
+
+
+def _is_compressed(path: str | Path) -> bool:
+    return Path(path).suffix == ".gz"
