@@ -1,0 +1,252 @@
+"""The decoder: writes the translation, one word after the other, from what the encoder read."""
+
+import keras
+import tensorflow as tf
+
+from tfnmt.layers.attention import ATTENTIONS
+from tfnmt.layers.cells import CELLS
+from tfnmt.layers.encoder import Embedding, over_time_dropout
+from tfnmt.layers.recurrence import recur, single_step_product, times
+
+
+class Decoder(keras.layers.Layer):
+    """z_i = φ(h_T, u_{i−1}, z_{i−1}) and the scores e(k) = w_kᵀ z_i + b_k of every word k (Cho 2015, part 2).
+
+    With attention, a context c_i = Σ_j α_ij h_j, chosen anew for each word, takes the place of the summary
+    h_T (Bahdanau et al. 2015). The first state z_0 is made from the summary: z_0 = tanh(h_T W_z + b).
+
+    Args:
+        vocabulary_size: number of target words K.
+        embedding_size: size of a target word's vector.
+        units: size of z_i.
+        layers: how many recurrences stand on one another; those above the first read the one below and the
+            context.
+        cell: φ, "gru" or "lstm".
+        attention: "none" (h_T at every step), "additive", "dot" or "general".
+        attention_units: size of the additive attention's hidden layer.
+        conditional: look at the source between two transitions of the first layer, z' = φ(u_{i−1}, z_{i−1}),
+            c_i = att(z'), z_i = φ'(c_i, z') (the conditional GRU of dl4mt and Nematus: Firat & Cho 2016).
+        deep_output: t_i = tanh(z_i W_1 + u_{i−1} W_2 + c_i W_3 + b) in place of z_i in the scores
+            (Pascanu et al. 2014).
+        input_feeding: t_{i−1} enters the first layer (Luong et al. 2015, section 3.3). Needs deep_output.
+        tied_embeddings: the word vectors w_k are the rows of the embedding (Press & Wolf 2017). Needs
+            deep_output, whose t_i is of the embedding's size.
+        residual: add each layer's input to its output, from the second layer on.
+        layer_normalization: see `Cell`.
+        embedding_dropout, state_dropout, output_dropout: fractions dropped of the words' vectors, of z in its
+            product with U, and of what the scores are made from; one mask for all times
+            (Gal & Ghahramani 2016).
+    """
+
+    def __init__(
+        self,
+        vocabulary_size,
+        embedding_size,
+        units,
+        layers=1,
+        cell="gru",
+        attention="additive",
+        attention_units=256,
+        conditional=True,
+        deep_output=True,
+        input_feeding=False,
+        tied_embeddings=False,
+        residual=False,
+        layer_normalization=False,
+        embedding_dropout=0.0,
+        state_dropout=0.0,
+        output_dropout=0.0,
+        **options,
+    ):
+        super().__init__(**options)
+        new_cell = CELLS[cell]
+        self.E = Embedding(vocabulary_size, embedding_size, name="E")
+        self.attention = self.second = None
+        if attention != "none":
+            self.attention = ATTENTIONS[attention](attention_units, name="attention")
+        self.first = new_cell(units, layer_normalization, name="first")
+        if conditional and self.attention:
+            self.second = new_cell(units, layer_normalization, name="second")
+        self.upper = [new_cell(units, layer_normalization, name=f"layer_{i}") for i in range(1, layers)]
+        count = layers * self.first.number_of_states
+        self.initial = [keras.layers.Dense(units, "tanh", name=f"z_0_{i}") for i in range(count)]
+        self.deep_output = deep_output
+        self.input_feeding = input_feeding
+        self.tied_embeddings = tied_embeddings
+        self.residual = residual
+        self.readout_size = embedding_size if deep_output else units
+        self.embedding_dropout = over_time_dropout(embedding_dropout)
+        self.state_dropout = keras.layers.Dropout(state_dropout)
+        self.output_dropout = over_time_dropout(output_dropout)
+
+    def build(self, encoder_size):
+        """`encoder_size`: size of the encoder's states and of its summary."""
+        embedding_size, units = self.E.output_dim, self.first.units
+        self.E.build(None)
+        for layer in self.initial:
+            layer.build((None, encoder_size))
+        self.first.build(embedding_size + (0 if self.attention else encoder_size))
+        if self.attention:
+            self.attention.build(units, encoder_size)
+        if self.second:
+            self.second.build(encoder_size)
+        for cell in self.upper:
+            cell.build(units + encoder_size)
+        if self.input_feeding:
+            shape = (self.readout_size, self.first.b.shape[0])
+            self.W_f = self.add_weight(name="W_f", shape=shape, initializer="glorot_uniform")
+        if self.deep_output:
+            sizes = {"W_1": units, "W_2": embedding_size, "W_3": encoder_size}
+            self.readout_weights = {
+                name: self.add_weight((size, self.readout_size), name=name, initializer="glorot_uniform")
+                for name, size in sizes.items()
+            }
+            self.readout_b = self.add_weight((self.readout_size,), name="readout_b", initializer="zeros")
+        if not self.tied_embeddings:
+            shape = (self.readout_size, self.E.input_dim)
+            self.w = self.add_weight(name="w", shape=shape, initializer="glorot_uniform")
+        self.b = self.add_weight(name="b", shape=(self.E.input_dim,), initializer="zeros")
+
+    def start(self, encoded):
+        """The states before the first word and the source as the steps need it.
+
+        Args:
+            encoded: what `Encoder` returns.
+
+        Returns:
+            (states, memory): a tuple of tensors [batch, units] (z_0 of every layer, and t_0 = 0 with input
+            feeding), and a dictionary of tensors whose first dimension is the batch.
+        """
+        states = tuple(layer(encoded["summary"]) for layer in self.initial)
+        if self.input_feeding:
+            states += (tf.zeros([tf.shape(encoded["summary"])[0], self.readout_size], states[0].dtype),)
+        memory = {"summary": encoded["summary"]}
+        if self.attention:
+            memory |= self.attention.memory(encoded["states"], encoded["mask"])
+        return states, memory
+
+    def call(self, ids, encoded, training=False):
+        """Score every word at every place of given translations.
+
+        Args:
+            ids: int32 [batch, target_length], the word before each place: START, then the translation. Padded
+                with 0.
+            encoded: what `Encoder` returns.
+            training: whether to drop out.
+
+        Returns:
+            The scores e(k), float [batch, target_length, vocabulary_size].
+        """
+        states, memory = self.start(encoded)
+        u = self.embedding_dropout(self.E(tf.transpose(ids)), training=training)
+        cells = [self.first, *([self.second] if self.second else []), *self.upper]
+        ones = tf.ones_like(states[0])
+        masks = None
+        if self.state_dropout.rate:
+            masks = [self.state_dropout(ones, training=training) for _ in cells]
+
+        def step(inputs, states, product):
+            z, c, states, _ = self._transition(inputs, states, memory, product, masks)
+            return (states[-1],) if self.input_feeding else (z, c), states
+
+        inputs = self._project(u, memory)
+        units, context_size = self.first.units, memory["summary"].shape[-1]
+        sizes = (self.readout_size,) if self.input_feeding else (units, context_size)
+        outputs, _ = recur(step, inputs, states, self._loop_weights(memory), sizes)
+        if self.input_feeding:
+            (t,) = outputs
+        else:
+            t = self._readout(*outputs, u)
+        t = self.output_dropout(t, training=training)
+        return self.scores(tf.transpose(t, [1, 0, 2]))
+
+    def step(self, ids, states, memory):
+        """One word on: what a search calls.
+
+        Args:
+            ids: int32 [batch], the words before.
+            states, memory: as `start` gives them, or the step before.
+
+        Returns:
+            (scores, states, attention): e(k) float [batch, vocabulary_size], the new states, and α
+            [batch, source_length] (None without attention).
+        """
+        u = self.E(ids)
+        product = single_step_product(self._loop_weights(memory))
+        z, c, states, attention = self._transition(self._project(u, memory), states, memory, product)
+        t = states[-1] if self.input_feeding else self._readout(z, c, u)
+        return self.scores(t), states, attention
+
+    def scores(self, t):
+        """e(k) = w_kᵀ t + b_k of every word k: t [..., readout_size] → [..., vocabulary_size]."""
+        rows = tf.reshape(t, [-1, self.readout_size])
+        if self.tied_embeddings:
+            e = tf.matmul(rows, tf.convert_to_tensor(self.E.embeddings), transpose_b=True)
+        else:
+            e = tf.matmul(rows, tf.convert_to_tensor(self.w))
+        e = tf.nn.bias_add(e, tf.convert_to_tensor(self.b))
+        return tf.reshape(e, tf.concat([tf.shape(t)[:-1], [self.E.input_dim]], axis=0))
+
+    def _project(self, u, memory):
+        """What the first layer's products and the readout take of the words before, all times at once."""
+        s = u
+        if not self.attention:
+            summary = memory["summary"]
+            summaries = tf.broadcast_to(summary, tf.concat([tf.shape(u)[:-1], [summary.shape[-1]]], axis=0))
+            s = tf.concat([u, summaries], axis=-1)
+        inputs = (self.first.project(s),)
+        return (*inputs, self._readout_of_words(u)) if self.input_feeding else inputs
+
+    def _transition(self, inputs, states, memory, product, masks=None):
+        """z_{i−1} → z_i for all layers: the highest layer's z, the context c, all new states, and α."""
+        masks = iter(masks or [None] * (2 + len(self.upper)))
+        count = self.first.number_of_states
+        x = inputs[0] + product("W_f", states[-1]) if self.input_feeding else inputs[0]
+        layer = self.first.step(x, states[:count], within(product, "first"), next(masks))
+        c, alpha = memory["summary"], None
+        if self.attention:
+            c, alpha = self.attention.attend(layer[0], memory, within(product, "attention"))
+        if self.second:
+            second = within(product, "second")
+            layer = self.second.step(self.second.project(c, second), layer, second, next(masks))
+        z, new_states = layer[0], layer
+        for i, cell in enumerate(self.upper, start=1):
+            above = within(product, f"upper_{i}")
+            x = cell.project(tf.concat([z, c], axis=-1), above)
+            layer = cell.step(x, states[i * count : (i + 1) * count], above, next(masks))
+            z, new_states = z + layer[0] if self.residual else layer[0], new_states + layer
+        if self.input_feeding:
+            new_states += (self._combine(inputs[1], product("W_1", z), product("W_3", c)),)
+        return z, c, new_states, alpha
+
+    def _readout(self, z, c, u):
+        """t_i [..., readout_size], of all times at once, or z_i itself without deep output."""
+        if not self.deep_output:
+            return z
+        W_1, W_3 = self.readout_weights["W_1"], self.readout_weights["W_3"]
+        return self._combine(self._readout_of_words(u), times(z, W_1), times(c, W_3))
+
+    def _readout_of_words(self, u):
+        return times(u, self.readout_weights["W_2"]) + self.readout_b
+
+    def _combine(self, of_words, of_state, of_context):
+        return tf.tanh(of_words + of_state + of_context)
+
+    def _loop_weights(self, memory):
+        parts = {"first": self.first.loop_weights}
+        if self.attention:
+            parts["attention"] = self.attention.loop_weights | self.attention.memory_weights(memory)
+        if self.second:
+            parts["second"] = self.second.loop_weights | self.second.input_weights
+        for i, cell in enumerate(self.upper, start=1):
+            parts[f"upper_{i}"] = cell.loop_weights | cell.input_weights
+        weights = {f"{part}/{name}": w for part, named in parts.items() for name, w in named.items()}
+        if self.input_feeding:
+            weights |= {"W_f": tf.convert_to_tensor(self.W_f)}
+            weights |= {name: tf.convert_to_tensor(self.readout_weights[name]) for name in ("W_1", "W_3")}
+        return weights
+
+
+def within(product, part):
+    """The `product` of one part of a step: its weights are named PART/NAME."""
+    return lambda name, value: product(f"{part}/{name}", value)
