@@ -1,0 +1,38 @@
+"""Writing files so that a run that is killed, or a disk that is full, leaves the old ones whole."""
+
+import contextlib
+import os
+from pathlib import Path
+
+import tensorflow as tf
+
+from tfnmt.errors import UserError
+
+
+@contextlib.contextmanager
+def written_whole(path):
+    """Write to the path that this gives; when all is written it takes the place of `path`, at once or not at all.
+
+    Raises:
+        UserError: the file system refuses, for example because it is full. What stood at `path` stays.
+    """
+    path = Path(path)
+    part = path.with_name(f"part-{path.name}")
+    try:
+        with saving(path):
+            yield part
+            os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def saving(path):
+    """Turn whatever the file system says against writing `path` into a `UserError` of one line."""
+    try:
+        yield
+    except (OSError, tf.errors.OpError) as error:
+        reason = (getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)).splitlines()[0]
+        raise UserError(
+            f"{path}: cannot be written ({reason}); what was saved before is whole: make room, then go on with --resume"
+        ) from error
