@@ -1,0 +1,64 @@
+"""Score a translator on files of sentence pairs, or on the sample corpus' hold-out."""
+
+import argparse
+import json
+import tempfile
+
+from _start import run
+
+
+def parser():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", required=True, metavar="DIR", help="the model directory")
+    parser.add_argument(
+        "--source",
+        metavar="F",
+        help="sentences, or a .tsv of both sides; .gz too (default: the sample's hold-out)",
+    )
+    parser.add_argument("--target", metavar="F", help="their reference translations, line by line")
+    parser.add_argument("--beam-size", type=int, default=5, metavar="K", help="1 is greedy search (default: 5)")
+    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="sentences at once (default: 64)")
+    parser.add_argument(
+        "--bleu-tokenize",
+        default="13a",
+        choices=("13a", "intl", "char", "none"),
+        help="sacrebleu's tokenization; none for text that is tokenized already (default: 13a)",
+    )
+    parser.add_argument("--bleu-lowercase", action="store_true", help="score without regard to case")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def main(arguments, output):
+    import tfnmt
+    from tfnmt.data.parallel import ParallelFiles
+    from tfnmt.data.sample import write_sample
+    from tfnmt.models.evaluation import evaluate_translator
+
+    model = tfnmt.load(arguments.model)
+    with tempfile.TemporaryDirectory() as directory:
+        if arguments.source is None:
+            sample = write_sample(directory)
+            files = ParallelFiles(sample["test.en"], sample["test.de"])
+        else:
+            files = ParallelFiles(arguments.source, arguments.target)
+        figures, _ = evaluate_translator(
+            model,
+            files,
+            arguments.beam_size,
+            arguments.batch_size,
+            tokenize=arguments.bleu_tokenize,
+            lowercase=arguments.bleu_lowercase,
+        )
+    if arguments.json:
+        print(json.dumps(figures), file=output)
+    else:
+        for name, value in figures.items():
+            print(
+                f"{name:>20}  {value:.4f}" if isinstance(value, float) else f"{name:>20}  {value}",
+                file=output,
+            )
+
+
+if __name__ == "__main__":
+    run(main, parser())
