@@ -20,10 +20,13 @@ class Attention(keras.layers.Layer):
         super().__init__(**options)
         self.units = units
 
-    @property
-    def loop_weights(self):
-        """The matrices that `attend` multiplies with, beside the memory's own."""
-        return {}
+    def loop_weights(self, memory):
+        """The matrices that `attend` multiplies with, by name; those of the memory are one for each example."""
+        return {"values": memory["values"]}
+
+    def loop_constants(self, memory):
+        """What else `attend` needs."""
+        return {"penalty": memory["penalty"]}
 
     def memory(self, h, mask):
         """All that `attend` needs of one source: keys, values h, and penalties that leave padding no weight.
@@ -35,17 +38,13 @@ class Attention(keras.layers.Layer):
         penalty = tf.where(mask, tf.zeros((), h.dtype), h.dtype.min / 2)
         return {"keys": self.keys(h), "values": h, "penalty": penalty}
 
-    def memory_weights(self, memory):
-        """The memory's tensors that are a matrix per example, [batch, in, out], and go through `product`."""
-        return {"values": memory["values"]}
-
-    def attend(self, z, memory, product):
+    def attend(self, z, held):
         """Look from the decoder's state z [batch, decoder_units].
 
         Returns: the context c [batch, size] and the weights α [batch, source_length].
         """
-        weights = tf.nn.softmax(self.energies(z, memory, product) + memory["penalty"])
-        return product("values", weights), weights
+        weights = tf.nn.softmax(self.energies(z, held) + held["penalty"])
+        return held.product("values", weights), weights
 
 
 class AdditiveAttention(Attention):
@@ -57,18 +56,20 @@ class AdditiveAttention(Attention):
         self.b = self.add_weight(name="b", shape=(self.units,), initializer="zeros")
         self.v = self.add_weight(name="v", shape=(self.units, 1), initializer="glorot_uniform")
 
-    @property
-    def loop_weights(self):
-        return {"W_a": tf.convert_to_tensor(self.W_a)}
+    def loop_weights(self, memory):
+        return super().loop_weights(memory) | {"W_a": tf.convert_to_tensor(self.W_a)}
+
+    def loop_constants(self, memory):
+        return super().loop_constants(memory) | {"keys": memory["keys"], "v": tf.convert_to_tensor(self.v)}
 
     def keys(self, h):
         """h_j U_a + b, [batch, source_length, units]."""
         return times(h, tf.convert_to_tensor(self.U_a)) + self.b
 
-    def energies(self, z, memory, product):
+    def energies(self, z, held):
         """[batch, source_length]."""
-        hidden = tf.tanh(product("W_a", z)[:, tf.newaxis, :] + memory["keys"])
-        e = tf.matmul(tf.reshape(hidden, [-1, self.units]), tf.convert_to_tensor(self.v))
+        hidden = tf.tanh(held.product("W_a", z)[:, tf.newaxis, :] + held["keys"])
+        e = tf.matmul(tf.reshape(hidden, [-1, self.units]), held["v"])
         return tf.reshape(e, tf.shape(hidden)[:2])
 
 
@@ -86,12 +87,12 @@ class DotAttention(Attention):
         """h_j transposed, [batch, size, source_length]."""
         return tf.transpose(h, [0, 2, 1])
 
-    def memory_weights(self, memory):
-        return {"values": memory["values"], "keys": memory["keys"]}
+    def loop_weights(self, memory):
+        return super().loop_weights(memory) | {"keys": memory["keys"]}
 
-    def energies(self, z, memory, product):
+    def energies(self, z, held):
         """[batch, source_length]."""
-        return product("keys", z)
+        return held.product("keys", z)
 
 
 class GeneralAttention(DotAttention):

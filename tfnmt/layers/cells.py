@@ -1,14 +1,14 @@
 """The recurrent activation functions φ: GRU and LSTM, each as one step of a recurrence.
 
 A cell is apart from its loop. `project(s)` is the part that does not depend on the states, one product for
-all times at once; `step(projected_s, states, product)` is the part in the loop, where `product("U", h)` is hU
+all times at once; `step(projected_s, states, held)` is the part in the loop, where `held.product("U", h)` is hU
 (see `tfnmt.layers.recurrence`).
 """
 
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import times
+from tfnmt.layers.recurrence import held_for_one_step, times
 
 
 class Cell(keras.layers.Layer):
@@ -26,42 +26,53 @@ class Cell(keras.layers.Layer):
     def __init__(self, units, layer_normalization=False, **options):
         super().__init__(**options)
         self.units = units
-        self.normalizers = [keras.layers.LayerNormalization() for _ in range(2)] if layer_normalization else None
+        self.layer_normalization = layer_normalization
 
     def build(self, input_size):
         width = self.gates * self.units
         self.W = self.add_weight(name="W", shape=(input_size, width), initializer="glorot_uniform")
         self.U = self.add_weight(name="U", shape=(self.units, width), initializer=_orthogonal_blocks(self.gates))
         self.b = self.add_weight(name="b", shape=(width,), initializer="zeros")
-        for normalizer in self.normalizers or ():
-            normalizer.build((None, width))
+        if self.layer_normalization:
+            self.gain_s = self.add_weight(name="gain_s", shape=(width,), initializer="ones")
+            self.gain_h = self.add_weight(name="gain_h", shape=(width,), initializer="ones")
+            self.bias_h = self.add_weight(name="bias_h", shape=(width,), initializer="zeros")
 
-    @property
-    def loop_weights(self):
-        """The matrices that `step` multiplies with, by the names it uses."""
-        return {"U": tf.convert_to_tensor(self.U)}
+    def loop_weights(self, with_inputs=False):
+        """The matrices that a loop multiplies with, by name; `with_inputs` where `project` is in the loop too."""
+        weights = {"U": tf.convert_to_tensor(self.U)}
+        return weights | {"W": tf.convert_to_tensor(self.W)} if with_inputs else weights
 
-    @property
-    def input_weights(self):
-        """The matrix that `project` multiplies with when it is part of a loop."""
-        return {"W": tf.convert_to_tensor(self.W)}
+    def loop_constants(self, dropout_mask=None):
+        """What else a loop needs. `dropout_mask`: [batch, units], times h in its product with U, or None."""
+        names = ("b", "gain_s", "gain_h", "bias_h") if self.layer_normalization else ("b",)
+        constants = {name: tf.convert_to_tensor(getattr(self, name)) for name in names}
+        return constants if dropout_mask is None else constants | {"dropout_mask": dropout_mask}
 
-    def project(self, s, product=None):
+    def project(self, s, held=None):
         """sW + b for inputs s [..., input_size], as [..., gates · units].
 
-        `product`: the loop's, where the inputs are known only in the loop, one time after the other.
+        `held`: the loop's, where the inputs are known only in the loop, one time after the other.
         """
-        projected = product("W", s) if product is not None else times(s, tf.convert_to_tensor(self.W))
-        if self.normalizers:
-            projected = self.normalizers[0](projected)
-        return projected + self.b
+        if held is None:
+            held = held_for_one_step({}, self.loop_constants())
+            projected = times(s, tf.convert_to_tensor(self.W))
+        else:
+            projected = held.product("W", s)
+        if self.layer_normalization:
+            projected = normalize(projected, held["gain_s"])
+        return projected + held["b"]
 
-    def hidden_product(self, h, product, dropout_mask):
+    def hidden_product(self, h, held):
         """hU, [batch, gates · units], with what the options add to it."""
-        if dropout_mask is not None:
-            h = h * dropout_mask
-        a = product("U", h)
-        return self.normalizers[1](a) if self.normalizers else a
+        a = held.product("U", h * held["dropout_mask"] if "dropout_mask" in held else h)
+        return normalize(a, held["gain_h"]) + held["bias_h"] if self.layer_normalization else a
+
+
+def normalize(a, gain):
+    """Layer normalisation without bias: a [..., size] to mean 0 and variance 1 over its last dimension, times gain."""
+    mean, variance = tf.nn.moments(a, axes=-1, keepdims=True)
+    return (a - mean) * tf.math.rsqrt(variance + 1e-5) * gain
 
 
 class GRUCell(Cell):
@@ -74,13 +85,15 @@ class GRUCell(Cell):
     gates = 3
     number_of_states = 1
 
-    def step(self, projected, states, product, dropout_mask=None):
+    def step(self, projected, states, held):
         """(h,) → (h',), each [batch, units]; `projected` is sW + b, [batch, 3 · units], blocks r, u, h̃."""
         (h,) = states
-        a = self.hidden_product(h, product, dropout_mask)
-        both = 2 * self.units
-        r, u = tf.split(tf.sigmoid(projected[:, :both] + a[:, :both]), 2, axis=-1)
-        candidate = tf.tanh(projected[:, both:] + r * a[:, both:])
+        a = self.hidden_product(h, held)
+        blocks = [2 * self.units, self.units]
+        projected_gates, projected_candidate = tf.split(projected, blocks, axis=-1)
+        a_gates, a_candidate = tf.split(a, blocks, axis=-1)
+        r, u = tf.split(tf.sigmoid(projected_gates + a_gates), 2, axis=-1)
+        candidate = tf.tanh(projected_candidate + r * a_candidate)
         return (candidate + u * (h - candidate),)
 
 
@@ -96,10 +109,10 @@ class LSTMCell(Cell):
     gates = 4
     number_of_states = 2
 
-    def step(self, projected, states, product, dropout_mask=None):
+    def step(self, projected, states, held):
         """(h, c) → (h', c'), each [batch, units]; `projected` is sW + b, blocks i, f, o, g of [batch, units]."""
         h, c = states
-        a = projected + self.hidden_product(h, product, dropout_mask)
+        a = projected + self.hidden_product(h, held)
         i, f, o, g = tf.split(a, 4, axis=-1)
         c = tf.sigmoid(f + 1.0) * c + tf.sigmoid(i) * tf.tanh(g)
         return (tf.sigmoid(o) * tf.tanh(c), c)

@@ -6,7 +6,7 @@ import tensorflow as tf
 from tfnmt.layers.attention import ATTENTIONS
 from tfnmt.layers.cells import CELLS
 from tfnmt.layers.encoder import Embedding, over_time_dropout
-from tfnmt.layers.recurrence import recur, single_step_product, times
+from tfnmt.layers.recurrence import held_for_one_step, in_parts, recur, times
 
 
 class Decoder(keras.layers.Layer):
@@ -139,24 +139,26 @@ class Decoder(keras.layers.Layer):
         """
         states, memory = self.start(encoded)
         u = self.embedding_dropout(self.E(tf.transpose(ids)), training=training)
-        cells = [self.first, *([self.second] if self.second else []), *self.upper]
-        ones = tf.ones_like(states[0])
-        masks = None
+        masks = {}
         if self.state_dropout.rate:
-            masks = [self.state_dropout(ones, training=training) for _ in cells]
+            ones = tf.ones_like(states[0])
+            masks = {part: self.state_dropout(ones, training=training) for part in self._cells()}
 
-        def step(inputs, states, product):
-            z, c, states, _ = self._transition(inputs, states, memory, product, masks)
+        def step(inputs, states, held):
+            z, c, states, _ = self._transition(inputs, states, held)
             return (states[-1],) if self.input_feeding else (z, c), states
 
-        inputs = self._project(u, memory)
-        units, context_size = self.first.units, memory["summary"].shape[-1]
-        sizes = (self.readout_size,) if self.input_feeding else (units, context_size)
-        outputs, _ = recur(step, inputs, states, self._loop_weights(memory), sizes)
-        if self.input_feeding:
-            (t,) = outputs
-        else:
-            t = self._readout(*outputs, u)
+        outputs, _ = recur(
+            step,
+            inputs=self._project(u, memory),
+            states=states,
+            weights=self._loop_weights(memory),
+            output_sizes=(self.readout_size,)
+            if self.input_feeding
+            else (self.first.units, memory["summary"].shape[-1]),
+            constants=self._loop_constants(memory, masks),
+        )
+        t = outputs[0] if self.input_feeding else self._readout(*outputs, u)
         t = self.output_dropout(t, training=training)
         return self.scores(tf.transpose(t, [1, 0, 2]))
 
@@ -172,8 +174,8 @@ class Decoder(keras.layers.Layer):
             [batch, source_length] (None without attention).
         """
         u = self.E(ids)
-        product = single_step_product(self._loop_weights(memory))
-        z, c, states, attention = self._transition(self._project(u, memory), states, memory, product)
+        held = held_for_one_step(self._loop_weights(memory), self._loop_constants(memory))
+        z, c, states, attention = self._transition(self._project(u, memory), states, held)
         t = states[-1] if self.input_feeding else self._readout(z, c, u)
         return self.scores(t), states, attention
 
@@ -197,26 +199,26 @@ class Decoder(keras.layers.Layer):
         inputs = (self.first.project(s),)
         return (*inputs, self._readout_of_words(u)) if self.input_feeding else inputs
 
-    def _transition(self, inputs, states, memory, product, masks=None):
+    def _transition(self, inputs, states, held):
         """z_{i−1} → z_i for all layers: the highest layer's z, the context c, all new states, and α."""
-        masks = iter(masks or [None] * (2 + len(self.upper)))
         count = self.first.number_of_states
-        x = inputs[0] + product("W_f", states[-1]) if self.input_feeding else inputs[0]
-        layer = self.first.step(x, states[:count], within(product, "first"), next(masks))
-        c, alpha = memory["summary"], None
+        x = inputs[0] + held.product("W_f", states[-1]) if self.input_feeding else inputs[0]
+        layer = self.first.step(x, states[:count], held.within("first"))
         if self.attention:
-            c, alpha = self.attention.attend(layer[0], memory, within(product, "attention"))
+            c, alpha = self.attention.attend(layer[0], held.within("attention"))
+        else:
+            c, alpha = held["summary"], None
         if self.second:
-            second = within(product, "second")
-            layer = self.second.step(self.second.project(c, second), layer, second, next(masks))
+            second = held.within("second")
+            layer = self.second.step(self.second.project(c, second), layer, second)
         z, new_states = layer[0], layer
         for i, cell in enumerate(self.upper, start=1):
-            above = within(product, f"upper_{i}")
+            above = held.within(f"upper_{i}")
             x = cell.project(tf.concat([z, c], axis=-1), above)
-            layer = cell.step(x, states[i * count : (i + 1) * count], above, next(masks))
+            layer = cell.step(x, states[i * count : (i + 1) * count], above)
             z, new_states = z + layer[0] if self.residual else layer[0], new_states + layer
         if self.input_feeding:
-            new_states += (self._combine(inputs[1], product("W_1", z), product("W_3", c)),)
+            new_states += (self._combine(inputs[1], held.product("W_1", z), held.product("W_3", c)),)
         return z, c, new_states, alpha
 
     def _readout(self, z, c, u):
@@ -232,21 +234,24 @@ class Decoder(keras.layers.Layer):
     def _combine(self, of_words, of_state, of_context):
         return tf.tanh(of_words + of_state + of_context)
 
+    def _cells(self):
+        """All cells, by the names of their parts of a step."""
+        second = {"second": self.second} if self.second else {}
+        return {"first": self.first} | second | {f"upper_{i}": cell for i, cell in enumerate(self.upper, start=1)}
+
     def _loop_weights(self, memory):
-        parts = {"first": self.first.loop_weights}
+        parts = {part: cell.loop_weights(with_inputs=part != "first") for part, cell in self._cells().items()}
         if self.attention:
-            parts["attention"] = self.attention.loop_weights | self.attention.memory_weights(memory)
-        if self.second:
-            parts["second"] = self.second.loop_weights | self.second.input_weights
-        for i, cell in enumerate(self.upper, start=1):
-            parts[f"upper_{i}"] = cell.loop_weights | cell.input_weights
-        weights = {f"{part}/{name}": w for part, named in parts.items() for name, w in named.items()}
+            parts["attention"] = self.attention.loop_weights(memory)
+        weights = in_parts(parts)
         if self.input_feeding:
             weights |= {"W_f": tf.convert_to_tensor(self.W_f)}
             weights |= {name: tf.convert_to_tensor(self.readout_weights[name]) for name in ("W_1", "W_3")}
         return weights
 
-
-def within(product, part):
-    """The `product` of one part of a step: its weights are named PART/NAME."""
-    return lambda name, value: product(f"{part}/{name}", value)
+    def _loop_constants(self, memory, dropout_masks=None):
+        masks = dropout_masks or {}
+        parts = {part: cell.loop_constants(masks.get(part)) for part, cell in self._cells().items()}
+        if self.attention:
+            return in_parts(parts | {"attention": self.attention.loop_constants(memory)})
+        return in_parts(parts) | {"summary": memory["summary"]}

@@ -22,8 +22,9 @@ class Encoder(keras.layers.Layer):
             2015, section 3.2).
         residual: add each layer's input to its output, from the second layer on.
         layer_normalization: see `Cell`.
-        embedding_dropout, state_dropout, output_dropout: fractions dropped of s_i, of h in its product with
-            U, and of the states returned; one mask for all times (Gal & Ghahramani 2016, arXiv:1512.05287).
+        embedding_dropout, state_dropout, output_dropout, summary_dropout: fractions dropped of s_i, of h in its product
+            with U, of the states and of the summary in the result; one mask for all times (Gal & Ghahramani 2016,
+            arXiv:1512.05287).
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Encoder(keras.layers.Layer):
         embedding_dropout=0.0,
         state_dropout=0.0,
         output_dropout=0.0,
+        summary_dropout=0.0,
         **options,
     ):
         super().__init__(**options)
@@ -54,6 +56,7 @@ class Encoder(keras.layers.Layer):
         self.embedding_dropout = over_time_dropout(embedding_dropout)
         self.state_dropout = keras.layers.Dropout(state_dropout)
         self.output_dropout = over_time_dropout(output_dropout)
+        self.summary_dropout = keras.layers.Dropout(summary_dropout)
 
     def build(self, ids_shape):
         self.E.build(ids_shape)
@@ -77,6 +80,7 @@ class Encoder(keras.layers.Layer):
             h, summary = self._read(s, mask, self.cells[i : i + self.directions], training)
             s = s + h if self.residual and i else h
         h = self.output_dropout(s, training=training)
+        summary = self.summary_dropout(summary, training=training)
         return {"states": tf.transpose(h, [1, 0, 2]), "mask": tf.transpose(mask), "summary": summary}
 
     def _read(self, s, mask, cells, training):
@@ -88,13 +92,20 @@ class Encoder(keras.layers.Layer):
             if self.state_dropout.rate:
                 dropout_mask = self.state_dropout(tf.ones_like(zeros), training=training)
 
-            def step(inputs, states, product, cell=cell, dropout_mask=dropout_mask):
-                states = cell.step(*inputs, states, product, dropout_mask)
+            def step(inputs, states, held, cell=cell):
+                states = cell.step(*inputs, states, held)
                 return states[:1], states
 
-            start = (zeros,) * cell.number_of_states
-            inputs = (cell.project(s),)
-            (h,), last = recur(step, inputs, start, cell.loop_weights, (cell.units,), mask, reverse)
+            (h,), last = recur(
+                step,
+                inputs=(cell.project(s),),
+                states=(zeros,) * cell.number_of_states,
+                weights=cell.loop_weights(),
+                output_sizes=(cell.units,),
+                constants=cell.loop_constants(dropout_mask),
+                mask=mask,
+                reverse=reverse,
+            )
             both.append((h, last[0]))
         return tuple(tf.concat(parts, axis=-1) for parts in zip(*both, strict=True))
 

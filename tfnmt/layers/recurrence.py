@@ -1,83 +1,150 @@
 """The one `tf.while_loop` + `TensorArray` loop that every recurrence goes through.
 
-A recurrence is h_i = φ(h_{i-1}, s_i): a `step` that is applied along time. What makes a static graph of it
-fast is what is *not* in the loop. Products of the inputs are the caller's, one large product before the loop.
-Products with the hidden state have to be inside, but their weights' gradients do not: dW = Σ_t h_tᵀ dz_t is
-one large product after the backward loop. `recur` does that for every product that the step takes through
-`product(name, value)`, so a step reads like its equation and pays nothing for it.
+A recurrence is h_i = φ(h_{i-1}, s_i): a `step` that is applied along time. What makes a static graph of it fast is what
+is *not* in the loop. Products of the inputs are the caller's, one large product before the loop. Products with the
+hidden state have to be inside, but their weights' gradients do not: dW = Σ_t h_tᵀ dz_t is one large product after the
+loop.
+
+So `recur` writes its gradient itself: one loop forward, which keeps the states and every product, and one backward,
+which computes the gradient of one `step` at a time (by TensorFlow, from the products kept) and leaves the dz_t for the
+end. Its time and memory are linear in the length. TensorFlow's own gradient of a loop gives the same numbers, more
+slowly: it multiplies by the weights once more in each step, and adds up gradients of whole sequences where one time is
+meant.
 """
 
 import tensorflow as tf
 
 
-def recur(step, inputs, states, weights, output_sizes, mask=None, reverse=False):
+def recur(step, inputs, states, weights, output_sizes, constants=None, mask=None, reverse=False):
     """Apply `step` at every time and return all outputs and the last states.
 
     Args:
-        step: `step(inputs_t, states, product) -> (outputs_t, states)`, both tuples of tensors [batch, size].
-            `product(name, value)` is `value @ weights[name]`; the step uses each name exactly once.
-        inputs: a tuple of tensors [time, batch, size]; time first. Products that do not depend on the states
-            are done already.
+        step: `step(inputs_t, states, held) -> (outputs_t, states)`, tuples of tensors [batch, size]; `held` is a
+            `Held`: `held.product(name, value)` is `value @ weights[name]`, used exactly once for each name, and
+            `held[name]` is `constants[name]`. The step depends on no other tensor: what it captured would get no
+            gradient.
+        inputs: a tuple of tensors [time, batch, size]; time first. Products that do not depend on the states are done.
         states: a tuple of tensors [batch, units], the states before the first step.
-        weights: a dictionary of the matrices that the step multiplies with: [in, out], or [batch, in, out]
-            for one matrix per example.
-        output_sizes: a tuple with the last dimension of each output, None where it is known only when the
-            graph runs.
-        mask: optional bool [time, batch]. Where it is False the states pass through unchanged, so padding
-            changes nothing.
+        weights: a dictionary of the matrices that the step multiplies with: [in, out], or [batch, in, out] for one
+            matrix per example.
+        output_sizes: a tuple with the last dimension of each output, None where it is known only when the graph runs.
+        constants: a dictionary of further tensors that are the same at all times.
+        mask: optional bool [time, batch]. Where it is False the states pass through unchanged, so padding changes
+            nothing.
         reverse: go from the last time to the first. Outputs stay in the order of the inputs.
 
     Returns:
-        (outputs, states): a tuple of tensors [time, batch, size], and the tuple of the states after the last
-        step.
+        (outputs, states): a tuple of tensors [time, batch, size], and the tuple of the states after the last step.
 
     Raises:
         ValueError: the step uses a weight twice.
     """
-    time, batch = tf.unstack(tf.shape(inputs[0])[:2])
-    dtype = states[0].dtype
-    used = {}  # what each weight was multiplied with, [time, batch, in]; filled after the loop, for gradients
-    zeros = {name: _gradient_probe(name, weight, time, batch, used) for name, weight in weights.items()}
-    constants = {name: tf.stop_gradient(weight) for name, weight in weights.items()}
-    keep = () if mask is None else (mask[:, :, tf.newaxis],)
-    read = tf.nest.map_structure(
-        lambda x: _new_array(x.dtype, time, x.shape[2:]).unstack(x), (tuple(inputs), zeros, keep)
-    )
-    written = (
-        tuple(_new_array(dtype, time, [size]) for size in output_sizes),
-        {name: _new_array(dtype, time, [weight.shape[-2]]) for name, weight in weights.items()},
-    )
+    arguments = (tuple(inputs), tuple(states), dict(weights), dict(constants or {}))
+    time = tf.shape(inputs[0])[0]
+    order = (lambda i: time - 1 - i) if reverse else (lambda i: i)
 
-    def body(i, states, written):
-        t = time - 1 - i if reverse else i
-        inputs_t, zeros_t, keep_t = tf.nest.map_structure(lambda array: array.read(t), read)
-        used_t = {}
+    def masked_step(t, inputs_t, states, constants, product):
+        outputs_t, new_states = step(inputs_t, states, Held(product, constants))
+        if mask is not None:
+            keep = mask[t][:, tf.newaxis]
+            new_states = tuple(tf.where(keep, new, old) for new, old in zip(new_states, states, strict=True))
+        return tuple(outputs_t), tuple(new_states)
+
+    @tf.custom_gradient
+    def run(*flat):
+        arguments_ = tf.nest.pack_sequence_as(arguments, flat)
+        outputs, last, kept = _forward(masked_step, *arguments_, output_sizes, time, order)
+
+        def gradient(*d_results):
+            d_outputs, d_last = d_results[: len(outputs)], d_results[len(outputs) :]
+            return tf.nest.flatten(_backward(masked_step, *arguments_, kept, d_outputs, d_last, time, order))
+
+        return (*outputs, *last), gradient
+
+    results = run(*tf.nest.flatten(arguments))
+    return tuple(results[: len(output_sizes)]), tuple(results[len(output_sizes) :])
+
+
+def _forward(step, inputs, states, weights, constants, output_sizes, time, order):
+    """All steps: the outputs, the last states, and what the backward loop needs: states, products and their factors."""
+    dtype = states[0].dtype
+    read = _unstack(inputs, time)
+    kept = {
+        "states": tuple(_new_array(dtype, time, [state.shape[-1]]) for state in states),
+        "factors": {name: _new_array(dtype, time, [weight.shape[-2]]) for name, weight in weights.items()},
+        "products": {name: _new_array(dtype, time, [weight.shape[-1]]) for name, weight in weights.items()},
+    }
+    outputs = tuple(_new_array(dtype, time, [size]) for size in output_sizes)
+
+    def body(i, states, outputs, kept):
+        t = order(i)
+        factors, products = {}, {}
 
         def product(name, value):
-            if name in used_t:
+            if name in factors:
                 raise ValueError(f"a step uses each weight once, and uses {name!r} again")
-            used_t[name] = tf.stop_gradient(value)
-            return multiply(value, constants[name]) + zeros_t[name]
+            factors[name], products[name] = value, multiply(value, weights[name])
+            return products[name]
 
-        outputs_t, new_states = step(inputs_t, states, product)
-        if mask is not None:
-            new_states = tuple(tf.where(*keep_t, new, old) for new, old in zip(new_states, states, strict=True))
-        written = tf.nest.map_structure(lambda array, value: array.write(t, value), written, (tuple(outputs_t), used_t))
-        return i + 1, new_states, written
+        outputs_t, new_states = step(t, _read(read, t), states, constants, product)
+        kept_t = {"states": states, "factors": factors, "products": products}
+        return i + 1, new_states, _write(outputs, t, outputs_t), _write(kept, t, kept_t)
 
-    _, states, written = tf.while_loop(
-        lambda i, *_: i < time, body, (0, tuple(states), written), maximum_iterations=time
-    )
-    outputs, used_everywhere = tf.nest.map_structure(lambda array: array.stack(), written)
-    used.update(used_everywhere)
-    return outputs, states
+    _, states, outputs, kept = _loop(time, body, (states, outputs, kept))
+    return _stack(outputs), states, _stack(kept)
+
+
+def _backward(step, inputs, states, weights, constants, kept, d_outputs, d_states, time, order):
+    """The gradients of inputs, first states, weights and constants, given those of the outputs and the last states."""
+    read = _unstack({"inputs": inputs, "d_outputs": d_outputs, **kept}, time)
+    transposed = {name: tf.linalg.matrix_transpose(weight) for name, weight in weights.items()}
+    written = tuple(_new_array(x.dtype, time, x.shape[2:]) for x in inputs)
+    dz = {name: _new_array(z.dtype, time, z.shape[2:]) for name, z in kept["products"].items()}
+    d_constants = tf.nest.map_structure(tf.zeros_like, constants)
+
+    def body(i, d_states, d_constants, d_inputs, dz):
+        t = order(time - 1 - i)
+        at = _read(read, t)
+        dz_t = tf.nest.map_structure(tf.zeros_like, at["products"])
+
+        def product(name, value):
+            """The product is known already; its gradient is kept as well as passed on."""
+
+            @tf.custom_gradient
+            def known(value):
+                def gradient(d):
+                    dz_t[name] = d
+                    return multiply(d, transposed[name])
+
+                return tf.identity(at["products"][name]), gradient
+
+            return known(value)
+
+        leaves = (at["inputs"], at["states"], constants)
+        with tf.GradientTape() as tape:
+            tape.watch(leaves)
+            results = step(t, *leaves, product)
+        gradients = tape.gradient(results, leaves, (at["d_outputs"], d_states), tf.UnconnectedGradients.ZERO)
+        d_inputs_t, d_states, d_constants_t = gradients
+        d_constants = tf.nest.map_structure(tf.add, d_constants, d_constants_t)
+        return i + 1, d_states, d_constants, _write(d_inputs, t, d_inputs_t), _write(dz, t, dz_t)
+
+    _, d_states, d_constants, d_inputs, dz = _loop(time, body, (tuple(d_states), d_constants, written, dz))
+    dz = _stack(dz)
+    d_weights = {name: _weight_gradient(weights[name], kept["factors"][name], dz[name]) for name in weights}
+    return _stack(d_inputs), d_states, d_weights, d_constants
+
+
+def _weight_gradient(weight, factors, dz):
+    """Σ_t factors_tᵀ dz_t, in one product: factors [time, batch, in], dz [time, batch, out]."""
+    if weight.shape.rank == 3:
+        return tf.matmul(tf.transpose(factors, [1, 2, 0]), tf.transpose(dz, [1, 0, 2]))
+    rows = tf.reshape(factors, [-1, weight.shape[0]])
+    return tf.matmul(rows, tf.reshape(dz, [-1, weight.shape[1]]), transpose_a=True)
 
 
 def multiply(value, weight):
-    """`value` [batch, in] times `weight`: [in, out], or [batch, in, out] for one matrix per example.
-
-    Returns: [batch, out].
-    """
+    """`value` [batch, in] times `weight` [in, out], or [batch, in, out] (one matrix per example): [batch, out]."""
     if weight.shape.rank == 2:
         return tf.matmul(value, weight)
     return tf.squeeze(tf.matmul(value[:, tf.newaxis, :], weight), axis=1)
@@ -89,31 +156,57 @@ def times(x, weight):
     return tf.reshape(product, tf.concat([tf.shape(x)[:-1], [weight.shape[1]]], axis=0))
 
 
-def single_step_product(weights):
-    """The `product` of one step outside any loop, as searches take it: `value @ weights[name]`."""
-    return lambda name, value: multiply(value, weights[name])
+class Held:
+    """What is the same at all times, as a step sees it: matrices to multiply with, and other constants, by name."""
+
+    def __init__(self, product, constants, part=""):
+        self._product, self._constants, self._part = product, constants, part
+
+    def product(self, name, value):
+        """`value` [batch, in] times the matrix of that name, [batch, out]."""
+        return self._product(self._part + name, value)
+
+    def __getitem__(self, name):
+        return self._constants[self._part + name]
+
+    def __contains__(self, name):
+        return self._part + name in self._constants
+
+    def within(self, part):
+        """The same, as one part of the step sees it: names there stand for PART/NAME here."""
+        return Held(self._product, self._constants, f"{self._part}{part}/")
+
+
+def held_for_one_step(weights, constants):
+    """What `recur` gives its steps, for one step outside any loop, as searches take it."""
+    return Held(lambda name, value: multiply(value, weights[name]), constants)
+
+
+def in_parts(parts):
+    """{part: {name: tensor}} → {"part/name": tensor}, as `Held.within` looks for them."""
+    return {f"{part}/{name}": tensor for part, named in parts.items() for name, tensor in named.items()}
+
+
+def _loop(time, body, carried):
+    return tf.while_loop(lambda i, *_: i < time, body, (0, *carried), maximum_iterations=time)
 
 
 def _new_array(dtype, time, shape):
+    """An array of `time` tensors [batch, *shape]."""
     return tf.TensorArray(dtype, size=time, element_shape=tf.TensorShape([None]).concatenate(shape))
 
 
-def _gradient_probe(name, weight, time, batch, used):
-    """Zeros [time, batch, out], added to a product in the loop so that their gradient is the product's: dz_t.
+def _unstack(structure, time):
+    return tf.nest.map_structure(lambda x: _new_array(x.dtype, time, x.shape[2:]).unstack(x), structure)
 
-    The gradient of `weight` follows from it after the loop, in one product:
-    Σ_t (what the weight was multiplied with at t)ᵀ dz_t.
-    """
 
-    @tf.custom_gradient
-    def probe(weight):
-        def gradient(dz):
-            if weight.shape.rank == 3:
-                return tf.matmul(tf.transpose(used[name], [1, 2, 0]), tf.transpose(dz, [1, 0, 2]))
-            rows = tf.reshape(used[name], [-1, weight.shape[0]])
-            return tf.matmul(rows, tf.reshape(dz, [-1, weight.shape[1]]), transpose_a=True)
+def _stack(arrays):
+    return tf.nest.map_structure(lambda array: array.stack(), arrays)
 
-        return tf.zeros([time, batch, tf.shape(weight)[-1]], weight.dtype), gradient
 
-    zeros = probe(tf.convert_to_tensor(weight))
-    return tf.ensure_shape(zeros, [None, None, weight.shape[-1]])
+def _read(arrays, t):
+    return tf.nest.map_structure(lambda array: array.read(t), arrays)
+
+
+def _write(arrays, t, values):
+    return tf.nest.map_structure(lambda array, value: array.write(t, value), arrays, values)

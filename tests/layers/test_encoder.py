@@ -1,0 +1,139 @@
+"""The encoder against its equations in NumPy; what padding, other rows and dropout may and may not change."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfnmt.layers.encoder import Embedding, Encoder, over_time_dropout
+
+IDS = np.array([[5, 4, 6, 7, 3], [7, 5, 3, 0, 0], [3, 0, 0, 0, 0]], np.int32)
+LENGTHS = (5, 3, 1)
+VOCABULARY, EMBEDDING, UNITS = 8, 3, 4
+
+
+@pytest.fixture(autouse=True, scope="module")
+def float64():
+    """Double precision, so that nothing but a wrong equation makes a difference."""
+    keras.config.set_dtype_policy("float64")
+    yield
+    keras.config.set_dtype_policy("float32")
+
+
+def made(**options):
+    """An encoder whose every weight, biases too, is a random number."""
+    encoder = Encoder(VOCABULARY, EMBEDDING, UNITS, **options)
+    encoder.build(None)
+    random = np.random.default_rng(1)
+    for weight in encoder.trainable_variables:
+        weight.assign(random.normal(size=weight.shape))
+    return encoder
+
+
+def read(encoder, ids, **options):
+    return {name: x.numpy() for name, x in encoder(tf.constant(ids), **options).items()}
+
+
+def gru(cell, sequence):
+    """h_1 … h_T of one sequence of vectors, by the equations of `GRUCell`."""
+    W, U, b = (np.split(weight.numpy(), 3, axis=-1) for weight in (cell.W, cell.U, cell.b))
+    h, all_h = np.zeros(UNITS), []
+    for s in sequence:
+        r, u = (1 / (1 + np.exp(-(s @ W[k] + h @ U[k] + b[k]))) for k in (0, 1))
+        h = u * h + (1 - u) * np.tanh(s @ W[2] + r * (h @ U[2]) + b[2])
+        all_h.append(h)
+    return np.array(all_h)
+
+
+def both_ways(cells, sequence):
+    forward, backward = gru(cells[0], sequence), gru(cells[1], sequence[::-1])[::-1]
+    return np.concatenate([forward, backward], axis=1), np.concatenate([forward[-1], backward[0]])
+
+
+def test_one_direction_is_the_equations():
+    encoder = made()
+    encoded = read(encoder, IDS)
+    np.testing.assert_array_equal(encoded["mask"], IDS != 0)
+    for n, length in enumerate(LENGTHS):
+        s = encoder.E.embeddings.numpy()[IDS[n, :length]]
+        h = gru(encoder.cells[0], s)
+        np.testing.assert_allclose(encoded["states"][n, :length], h, atol=1e-12)
+        np.testing.assert_allclose(encoded["summary"][n], h[-1], atol=1e-12)
+
+
+@pytest.mark.parametrize("residual", [False, True])
+def test_two_layers_in_both_directions_are_the_equations(residual):
+    encoder = made(layers=2, bidirectional=True, residual=residual)
+    encoded = read(encoder, IDS)
+    for n, length in enumerate(LENGTHS):
+        below, _ = both_ways(encoder.cells[:2], encoder.E.embeddings.numpy()[IDS[n, :length]])
+        h, summary = both_ways(encoder.cells[2:], below)
+        np.testing.assert_allclose(encoded["states"][n, :length], h + below if residual else h, atol=1e-12)
+        np.testing.assert_allclose(encoded["summary"][n], summary, atol=1e-12)
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_padding_and_other_rows_change_nothing(cell):
+    encoder = made(cell=cell, layers=2, bidirectional=True, layer_normalization=True)
+    together = read(encoder, IDS)
+    padded = read(encoder, np.pad(IDS, [(0, 0), (0, 3)]))
+    turned = read(encoder, IDS[::-1])
+    for n, length in enumerate(LENGTHS):
+        alone = read(encoder, IDS[n : n + 1, :length])
+        for other, row in ((padded, n), (turned, len(IDS) - 1 - n), (alone, 0)):
+            h = together["states"][n, :length]
+            np.testing.assert_allclose(other["states"][row, :length], h, atol=1e-12)
+            np.testing.assert_allclose(other["summary"][row], together["summary"][n], atol=1e-12)
+
+
+def test_gradient_of_the_embedding_is_that_of_a_look_up():
+    embedding = Embedding(VOCABULARY, EMBEDDING)
+    embedding.build(None)
+    E = embedding.embeddings.value
+    weights = np.random.default_rng(1).normal(size=[*IDS.shape, EMBEDDING])
+    with tf.GradientTape(persistent=True) as tape:
+        ours = tf.reduce_sum(embedding(tf.constant(IDS)) * weights)
+        plain = tf.reduce_sum(tf.gather(E, IDS) * weights)
+    gradient = tape.gradient(ours, E)
+    assert isinstance(gradient, tf.Tensor)
+    np.testing.assert_allclose(gradient, tf.convert_to_tensor(tape.gradient(plain, E)), atol=1e-12)
+
+
+def test_embeddings_start_with_length_one():
+    embedding = Embedding(1000, 64)
+    embedding.build(None)
+    np.testing.assert_allclose(np.mean(np.sum(embedding.embeddings.numpy() ** 2, axis=1)), 1, rtol=0.05)
+
+
+def test_over_time_dropout_has_one_mask_for_all_times():
+    dropped = over_time_dropout(0.5)(tf.ones([6, 40, 10]), training=True).numpy()
+    assert set(np.unique(dropped)) == {0.0, 2.0}
+    np.testing.assert_array_equal(dropped, np.broadcast_to(dropped[:1], dropped.shape))
+    assert not np.array_equal(dropped[0, 0], dropped[0, 1])
+
+
+def test_state_dropout_has_one_mask_for_all_times_and_another_for_each_direction(monkeypatch):
+    encoder = made(bidirectional=True, state_dropout=0.5)
+    seen = {}
+    for cell in encoder.cells:
+
+        def hidden_product(h, held, cell=cell):
+            seen.setdefault(cell.name, []).append(held["dropout_mask"].numpy())
+            return type(cell).hidden_product(cell, h, held)
+
+        monkeypatch.setattr(cell, "hidden_product", hidden_product)
+    read(encoder, np.full([10, 4], 5, np.int32), training=True)
+    forward, backward = seen.values()
+    for masks in (forward, backward):
+        assert len(masks) == 4
+        assert set(np.unique(masks)) == {0.0, 2.0}
+        np.testing.assert_array_equal(masks, [masks[0]] * 4)
+    assert not np.array_equal(forward[0], backward[0])
+
+
+@pytest.mark.parametrize("option", ["embedding_dropout", "state_dropout", "output_dropout"])
+def test_dropout_is_for_training_alone(option):
+    encoder, plain = made(**{option: 0.5}), made()
+    once, again = (read(encoder, IDS, training=True)["states"] for _ in range(2))
+    assert not np.allclose(once, again)
+    np.testing.assert_array_equal(read(encoder, IDS)["states"], read(plain, IDS)["states"])
