@@ -17,6 +17,10 @@ class MaskedCrossEntropy(keras.losses.Loss):
         super().__init__(name=name, reduction=None)
         self.label_smoothing = label_smoothing
 
+    def __call__(self, labels, scores, sample_weight=None):
+        """As `call`. Keras would turn the labels into floats before; padding is known without `sample_weight`."""
+        return self.call(labels, scores)
+
     def call(self, labels, scores):
         """Integers [batch, length] and scores e(k) [batch, length, vocabulary_size] → a scalar."""
         mask = tf.cast(labels != 0, tf.float32)
@@ -29,29 +33,41 @@ class MaskedCrossEntropy(keras.losses.Loss):
 
 def word_losses(labels, scores):
     """−log p(label) of each place: [batch, length] and [batch, length, vocabulary_size] → [batch, length]."""
-    return tf.nn.sparse_softmax_cross_entropy_with_logits(tf.cast(labels, tf.int32), tf.cast(scores, tf.float32))
+    losses, _ = _cross_entropy(*_flat(labels, scores))
+    return tf.reshape(losses, tf.shape(labels))
 
 
 def smoothed_word_losses(labels, scores, label_smoothing):
     """Cross-entropy of each place against (1 − ε) of the label and ε of all K words alike: [batch, length].
 
-    It is −log p(label) + ε (e(label) − mean e(k)). The gradient by e is softmax(e) − (1 − ε) 1_label − ε/K,
-    written out here since the scores are by far the largest tensor of a training step, and each pass over
-    them counts.
+    It is −log p(label) + ε (e(label) − mean e(k)). The gradient by e is softmax(e) − (1 − ε) 1_label − ε/K, written out
+    here since the scores are by far the largest tensor of a training step, and each pass over them counts.
     """
-    labels = tf.reshape(tf.cast(labels, tf.int32), [-1])
-    shape = tf.shape(scores)
+    flat_labels, e = _flat(labels, scores)
+    nll, softmax_minus_label = _cross_entropy(flat_labels, e)
+    places = tf.stack([tf.range(tf.size(flat_labels)), flat_labels], axis=1)
 
     @tf.custom_gradient
     def losses(e):
-        nll, softmax_minus_label = tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(features=e, labels=labels)
-        places = tf.stack([tf.range(tf.size(labels)), labels], axis=1)
-
         def gradient(d):
-            de = (softmax_minus_label - label_smoothing / tf.cast(shape[-1], e.dtype)) * d[:, tf.newaxis]
+            de = (softmax_minus_label - label_smoothing / tf.cast(tf.shape(e)[-1], e.dtype)) * d[:, tf.newaxis]
             return tf.tensor_scatter_nd_add(de, places, label_smoothing * d)
 
         return nll + label_smoothing * (tf.gather_nd(e, places) - tf.reduce_mean(e, axis=-1)), gradient
 
-    flat = tf.reshape(tf.cast(scores, tf.float32), [-1, shape[-1]])
-    return tf.reshape(losses(flat), shape[:-1])
+    return tf.reshape(losses(e), tf.shape(labels))
+
+
+def _cross_entropy(labels, e):
+    """−log p(label) and softmax(e) − 1_label of each row.
+
+    One operation, the same for the loss and for the metrics: TensorFlow finds it twice in a training step and runs it
+    once.
+    """
+    return tf.raw_ops.SparseSoftmaxCrossEntropyWithLogits(features=e, labels=labels)
+
+
+def _flat(labels, scores):
+    """[batch, length] and [batch, length, vocabulary_size] → int32 [places] and float32 [places, vocabulary_size]."""
+    e = tf.reshape(tf.cast(scores, tf.float32), [-1, tf.shape(scores)[-1]])
+    return tf.reshape(tf.cast(labels, tf.int32), [-1]), e
