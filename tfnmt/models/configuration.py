@@ -31,7 +31,9 @@ class TranslatorConfiguration:
     source_dropout: float = option(0.0, "part of the source words' vectors dropped, one mask for all words")
     target_dropout: float = option(0.0, "part of the target words' vectors dropped, one mask for all words")
     state_dropout: float = option(0.0, "part of h and z dropped in their products with U, one mask for all words")
-    encoder_dropout: float = option(0.0, "part of what the decoder sees of the encoder's states dropped")
+    encoder_dropout: float = option(
+        0.0, "part of the encoder's states dropped, or of the summary where that is all the decoder sees"
+    )
     output_dropout: float = option(0.0, "part of what words are scored from dropped")
     maximum_source_length: int = option(
         400, "tokens of a source sentence that are read; what is longer is cut, with a warning"

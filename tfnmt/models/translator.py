@@ -44,6 +44,7 @@ class Translator(keras.Model):
             embedding_dropout=c.source_dropout,
             state_dropout=c.state_dropout,
             output_dropout=c.encoder_dropout,
+            summary_dropout=c.encoder_dropout if c.attention == "none" else 0.0,
             name="encoder",
         )
         self.decoder = Decoder(
@@ -83,7 +84,8 @@ class Translator(keras.Model):
         Args:
             texts: a list of strings.
             beam_size: 1 is greedy search.
-            batch_size: texts translated at once. Those of one length go together; the result is in the order of `texts`.
+            batch_size: texts translated at once. Those of one length go together; the result is in the order of
+                `texts`.
             length_penalty: see `beam_search`.
 
         Returns:
