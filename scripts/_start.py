@@ -39,6 +39,7 @@ def run(main: Callable[[argparse.Namespace, TextIO], None], parser: argparse.Arg
     """Parse the command line, call `main(arguments, output)`, exit with the status told above."""
     output = sys.stdout
     output.reconfigure(encoding="utf-8")
+    parser.error = lambda message: parser.exit(_complain(f"error: {message}; --help lists all options", 2))
     arguments = parser.parse_args()
     try:
         with contextlib.redirect_stdout(sys.stderr):
@@ -58,6 +59,13 @@ def run(main: Callable[[argparse.Namespace, TextIO], None], parser: argparse.Arg
     if status != 0:
         _discard_unwritten(output)
     sys.exit(status)
+
+
+def positive(text: str) -> int:
+    """For `type=` of an option: a whole number from 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1")
+    return int(text)
 
 
 def import_tensorflow() -> None:

@@ -2,9 +2,11 @@
 
 import argparse
 import json
+import math
 import tempfile
 
-from _start import run
+from _start import positive, run
+from tfnmt.errors import UserError
 
 
 def parser():
@@ -16,8 +18,8 @@ def parser():
         help="sentences, or a .tsv of both sides; .gz too (default: the sample's hold-out)",
     )
     parser.add_argument("--target", metavar="F", help="their reference translations, line by line")
-    parser.add_argument("--beam-size", type=int, default=5, metavar="K", help="1 is greedy search (default: 5)")
-    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="sentences at once (default: 64)")
+    parser.add_argument("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
+    parser.add_argument("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
     parser.add_argument(
         "--bleu-tokenize",
         default="13a",
@@ -35,6 +37,8 @@ def main(arguments, output):
     from tfnmt.data.sample import write_sample
     from tfnmt.models.evaluation import evaluate_translator
 
+    if arguments.target and not arguments.source:
+        raise UserError("--source is missing: the sentences that --target translates")
     model = tfnmt.load(arguments.model)
     with tempfile.TemporaryDirectory() as directory:
         if arguments.source is None:
@@ -51,7 +55,8 @@ def main(arguments, output):
             lowercase=arguments.bleu_lowercase,
         )
     if arguments.json:
-        print(json.dumps(figures), file=output)
+        not_in_json = (math.inf, -math.inf)  # such as the perplexity of a model that has learned nothing
+        print(json.dumps({name: None if value in not_in_json else value for name, value in figures.items()}), file=output)
     else:
         for name, value in figures.items():
             print(

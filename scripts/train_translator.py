@@ -51,8 +51,9 @@ def main(arguments, output):
     with tempfile.TemporaryDirectory() as directory:
         files, dev_files = chosen_files(arguments, directory)
         _, progress = train_translator(arguments.output, preset, files, dev_files, arguments.resume)
+    measure = f"dev_{preset.training.selection}"
     print(
-        f"{arguments.output}: the best dev score is {progress.best_score:.4g}, of epoch {progress.best_epoch}",
+        f"{arguments.output}: best {measure} {abs(progress.best_score):.4f}, of epoch {progress.best_epoch}",
         file=output,
     )
 
@@ -63,6 +64,9 @@ def chosen_files(arguments, directory):
     from tfnmt.data.sample import write_sample
 
     if arguments.source is None:
+        for option in ("target", "dev_source", "dev_target"):
+            if getattr(arguments, option) is not None:
+                raise UserError(f"--source is missing: --{option.replace('_', '-')} means nothing without it")
         sample = write_sample(directory)
         return tuple(ParallelFiles(sample[f"{part}.en"], sample[f"{part}.de"]) for part in ("train", "dev"))
     if arguments.dev_source is None:

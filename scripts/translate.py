@@ -3,14 +3,14 @@
 import argparse
 import sys
 
-from _start import run
+from _start import positive, run
 
 
 def parser():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", required=True, metavar="DIR", help="the model directory")
-    parser.add_argument("--beam-size", type=int, default=5, metavar="K", help="1 is greedy search (default: 5)")
-    parser.add_argument("--batch-size", type=int, default=64, metavar="N", help="sentences at once (default: 64)")
+    parser.add_argument("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
+    parser.add_argument("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
     return parser
 
 
@@ -20,7 +20,7 @@ def main(arguments, output):
 
     model = tfnmt.load(arguments.model)
     for translation in translate_stream(model, sys.stdin.buffer, arguments.beam_size, arguments.batch_size):
-        print(translation, file=output)
+        print(translation, file=output, flush=True)
 
 
 if __name__ == "__main__":

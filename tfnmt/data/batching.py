@@ -16,8 +16,9 @@ from tfnmt.text.tokenizers import END, PADDING, START, Tokenizer
 
 # Strings are encoded so many at a time: one call of the tokenizer costs as much as a hundred sentences.
 _ENCODED_AT_ONCE = 512
-# No subword has more than 16 characters of 4 bytes; a side with more bytes than that allows is never encoded.
-_LONGEST_TOKEN_BYTES = 64
+# No subword has more than 16 characters of 4 bytes each, and few words have: what no number of tokens that is read can
+# fill is never encoded.
+LONGEST_TOKEN = 64
 # The length ratio says nothing about pairs whose longer side has at most so many tokens.
 _RATIO_FREE_LENGTH = 10
 # More buckets pad less and leave more batches short at the end of an epoch. On Multi30k (14 words a sentence,
@@ -33,14 +34,16 @@ def training_batches(
     configuration: BatchingConfiguration,
     seed: int,
     epoch: tf.Variable | int = 0,
-    skip: tf.Variable | int = 0,
+    skip: int = 0,
+    number: int | None = None,
 ) -> tf.data.Dataset:
     """One epoch of shuffled batches, the same ones whenever `seed` and `epoch` are the same.
 
     Args:
         pairs: (source, target), scalar strings.
         epoch: makes the order. Of a variable (int64), its value when iteration starts counts.
-        skip: batches to leave out at the beginning, those that an interrupted epoch has seen; as `epoch`.
+        skip: batches to leave out at the beginning, those that an interrupted epoch has seen.
+        number: how many batches an epoch has (`count_dropped` tells), so that Keras knows too.
 
     Returns:
         Batches as described above; every iteration over them is one epoch.
@@ -56,18 +59,32 @@ def training_batches(
         order = tf.cast(tf.identity(epoch), tf.int64)
         shuffled = pairs.shuffle(configuration.shuffle_buffer, seed=order, reshuffle_each_iteration=False)
         encoded = shuffled.batch(_ENCODED_AT_ONCE).map(filtered, num_parallel_calls=2)
-        return _bucketed(encoded.unbatch(), configuration).skip(tf.cast(tf.identity(skip), tf.int64))
+        return _bucketed(encoded.unbatch(), configuration).skip(skip)
 
-    return _repeatable(tf.data.Dataset.range(1).flat_map(one_epoch))
+    batches = tf.data.Dataset.range(1).flat_map(one_epoch)
+    if number is not None:
+        batches = batches.apply(tf.data.experimental.assert_cardinality(number - skip))
+    return _repeatable(batches)
 
 
 def evaluation_batches(
-    pairs: tf.data.Dataset, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer, batch_size: int
+    pairs: tf.data.Dataset,
+    source_tokenizer: Tokenizer,
+    target_tokenizer: Tokenizer,
+    batch_size: int,
+    maximum_length: int = 400,
 ) -> tf.data.Dataset:
-    """Batches, as described above, of `batch_size` pairs each, in the order of the file; drops none."""
+    """Batches, as described above, of `batch_size` pairs each, in the order of the file.
+
+    Drops none; of each side, what lies beyond `maximum_length` tokens is cut off.
+    """
+
+    def encoded(tokenizer: Tokenizer, text: tf.Tensor):
+        text = tf.strings.substr(text, 0, LONGEST_TOKEN * maximum_length, unit="UTF8_CHAR")
+        return tokenizer.encode(text)[:, :maximum_length]
 
     def padded(source: tf.Tensor, target: tf.Tensor):
-        example = _example(source_tokenizer.encode(source), target_tokenizer.encode(target))
+        example = _example(encoded(source_tokenizer, source), encoded(target_tokenizer, target))
         return tf.nest.map_structure(lambda ids: ids.to_tensor(PADDING), example)
 
     return _repeatable(pairs.batch(batch_size).map(padded))
@@ -152,7 +169,7 @@ def _judge(source, target, source_tokenizer, target_tokenizer, configuration):
 
     Hopelessly long sides are not encoded: their ids are empty.
     """
-    longest = _LONGEST_TOKEN_BYTES * configuration.maximum_length
+    longest = LONGEST_TOKEN * configuration.maximum_length
     hopeless = (tf.strings.length(source) > longest) | (tf.strings.length(target) > longest)
     source_ids = source_tokenizer.encode(tf.where(hopeless, "", source))
     target_ids = target_tokenizer.encode(tf.where(hopeless, "", target))

@@ -5,6 +5,7 @@ import time
 import tensorflow as tf
 
 from tfnmt.data.batching import evaluation_batches
+from tfnmt.models.long_sentences import cut_long
 from tfnmt.training.metrics import Perplexity, TokenAccuracy
 from tfnmt.training.scores import translation_scores
 
@@ -18,9 +19,10 @@ def evaluate_translator(model, files, beam_size=5, batch_size=64, length_penalty
         signatures, "sentences" and "sentences_per_second" of the search; and the list of translations.
     """
     files.check()
+    sources, references = files.sides()
+    sources, references = list(cut_long(model, sources, files.source)), list(references)
     figures = teacher_forced_figures(model, files, batch_size)
-    sources, references = (list(side) for side in files.sides())
-    model.translate(sources[:1], beam_size, batch_size, length_penalty)  # tracing is not part of the speed
+    model.translate(["a"], beam_size, batch_size, length_penalty)  # tracing is not part of the speed
     start = time.perf_counter()
     translations = model.translate(sources, beam_size, batch_size, length_penalty)
     seconds = time.perf_counter() - start
@@ -31,7 +33,8 @@ def evaluate_translator(model, files, beam_size=5, batch_size=64, length_penalty
 
 def teacher_forced_figures(model, files, batch_size=64):
     """ "loss", "perplexity" and "token_accuracy" of a translator given every reference's words before."""
-    batches = evaluation_batches(files.pairs(), model.source_tokenizer, model.target_tokenizer, batch_size)
+    tokenizers = model.source_tokenizer, model.target_tokenizer
+    batches = evaluation_batches(files.pairs(), *tokenizers, batch_size, model.configuration.maximum_source_length)
     perplexity, accuracy = Perplexity(), TokenAccuracy()
 
     @tf.function(input_signature=batches.element_spec, autograph=False)
@@ -42,9 +45,8 @@ def teacher_forced_figures(model, files, batch_size=64):
 
     for inputs, labels in batches:
         update(inputs, labels)
-    value = float(perplexity.result())
     return {
-        "loss": float(tf.math.log(value)),
-        "perplexity": value,
+        "loss": float(perplexity.total / perplexity.words),
+        "perplexity": float(perplexity.result()),
         "token_accuracy": float(accuracy.result()),
     }

@@ -1,5 +1,6 @@
 """Presets: configurations that work well together, as values."""
 
+import difflib
 from dataclasses import dataclass, field
 
 from tfnmt.data.configuration import BatchingConfiguration
@@ -33,7 +34,7 @@ PRESETS = {
         ),
         TextConfiguration(tokenizer="words", joint_vocabulary=False, split_punctuation=True),
         training=TrainingConfiguration(
-            epochs=10, learning_rate=0.004, schedule="cosine", warmup_steps=100, label_smoothing=0.1
+            epochs=15, learning_rate=0.004, schedule="cosine", warmup_steps=100, label_smoothing=0.1
         ),
     ),
     # The encoder–decoder of Cho et al. 2014 (arXiv:1406.1078) as the post tells it: one summary vector, no attention.
@@ -48,11 +49,13 @@ PRESETS = {
             conditional=False,
             deep_output=False,
             source_dropout=0.3,
-            target_dropout=0.3,
-            output_dropout=0.3,
+            target_dropout=0.2,
+            encoder_dropout=0.2,
+            output_dropout=0.4,
         ),
+        TextConfiguration(vocabulary_size=6000),
         training=TrainingConfiguration(
-            epochs=20, schedule="cosine", warmup_steps=500, label_smoothing=0.1, weight_average=0.999
+            epochs=20, schedule="cosine", warmup_steps=500, label_smoothing=0.1, weight_average=0.998
         ),
     ),
     # Bahdanau et al. 2015 (arXiv:1409.0473), in the sizes of RNNsearch-50, the model of the post's Table 1.
@@ -68,6 +71,7 @@ PRESETS = {
         BatchingConfiguration(batch_size=80, maximum_length=50),
         TrainingConfiguration(optimizer="adadelta", learning_rate=1.0, epochs=5),
     ),
+    # The sizes of LIUM's model for Multi30k (Caglayan et al. 2017, arXiv:1707.04481), more strongly regularised.
     "multi30k": Preset(
         TranslatorConfiguration(
             source_embedding_size=128,
@@ -76,11 +80,18 @@ PRESETS = {
             decoder_units=256,
             tied_embeddings=True,
             source_dropout=0.3,
-            encoder_dropout=0.5,
-            output_dropout=0.5,
+            target_dropout=0.2,
+            encoder_dropout=0.4,
+            output_dropout=0.4,
         ),
+        TextConfiguration(vocabulary_size=6000),
         training=TrainingConfiguration(
-            epochs=30, schedule="cosine", warmup_steps=500, label_smoothing=0.1, weight_average=0.999
+            epochs=30,
+            learning_rate=0.0015,
+            schedule="cosine",
+            warmup_steps=500,
+            label_smoothing=0.1,
+            weight_average=0.998,
         ),
     ),
 }
@@ -93,5 +104,6 @@ def find_preset(name):
         UserError: there is none; names those that exist.
     """
     if name not in PRESETS:
-        raise UserError(f"unknown preset {name!r}: there are {', '.join(PRESETS)}")
+        nearest = difflib.get_close_matches(name, PRESETS, n=1, cutoff=0.0)[0]
+        raise UserError(f"unknown preset {name!r}; the nearest is {nearest!r} of {', '.join(PRESETS)}")
     return PRESETS[name]

@@ -1,9 +1,9 @@
 """Translating any number of lines in constant memory."""
 
 import itertools
-import sys
 
 from tfnmt.errors import UserError
+from tfnmt.models.long_sentences import cut_long
 
 WINDOW = 50  # batches read ahead, so that sentences of like length can be put together
 
@@ -13,7 +13,7 @@ def translate_stream(model, lines, beam_size, batch_size):
 
     Args:
         model: a `Translator`.
-        lines: an iterable of bytes, UTF-8, such as a file opened for reading bytes.
+        lines: an iterable of bytes, UTF-8, such as standard input opened for reading bytes.
         beam_size, batch_size: see `Translator.translate`.
 
     Yields:
@@ -22,25 +22,19 @@ def translate_stream(model, lines, beam_size, batch_size):
     Raises:
         UserError: a line is not UTF-8; names it. All lines before it are translated first.
     """
-    numbered = enumerate(lines, start=1)
-    while window := list(itertools.islice(numbered, WINDOW * batch_size)):
-        texts = []
-        problem = None
-        for number, line in window:
-            try:
-                texts.append(line.rstrip(b"\r\n").decode("utf-8"))
-            except UnicodeDecodeError as error:
-                problem = UserError(f"standard input, line {number}: byte {error.start + 1} is not UTF-8")
-                break
-        _warn_of_long(model, texts, window[0][0])
-        yield from model.translate(texts, beam_size, batch_size)
-        if problem:
-            raise problem
+    problems = []
+    sentences = cut_long(model, _decoded(lines, problems), "standard input")
+    while window := list(itertools.islice(sentences, WINDOW * batch_size)):
+        yield from model.translate(window, beam_size, batch_size)
+    if problems:
+        raise problems[0]
 
 
-def _warn_of_long(model, texts, first_number):
-    limit = model.configuration.maximum_source_length
-    for number, text in enumerate(texts, start=first_number):
-        if len(text) > limit and int(model.source_tokenizer.encode([text]).row_lengths()[0]) > limit:
-            message = f"standard input, line {number}: only its first {limit} tokens are translated"
-            print(message, file=sys.stderr)
+def _decoded(lines, problems):
+    """Each line as a string without its end, up to the first that is not UTF-8, which goes to `problems`."""
+    for number, line in enumerate(lines, start=1):
+        try:
+            yield line.removesuffix(b"\n").replace(b"\r", b"").decode("utf-8")
+        except UnicodeDecodeError as error:
+            problems.append(UserError(f"standard input, line {number:,}: byte {error.start + 1} is not UTF-8"))
+            return

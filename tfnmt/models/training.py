@@ -1,5 +1,6 @@
 """From files of sentence pairs to a trained translator."""
 
+import contextlib
 import sys
 from pathlib import Path
 
@@ -9,15 +10,27 @@ import tensorflow as tf
 from tfnmt.configuration import to_json
 from tfnmt.data.batching import count_dropped, evaluation_batches, training_batches
 from tfnmt.errors import UserError
-from tfnmt.models.directory import CONFIGURATION, read_description, save_description, save_weights
+from tfnmt.models.directory import (
+    CONFIGURATION,
+    WEIGHTS,
+    load_weights,
+    read_configuration,
+    save_configuration,
+    save_tokenizers,
+    save_weights,
+)
+from tfnmt.models.long_sentences import cut_long
 from tfnmt.models.translator import Translator
 from tfnmt.text.tokenizers import load_tokenizer
 from tfnmt.text.vocabularies import make_tokenizers
 from tfnmt.training.losses import MaskedCrossEntropy
 from tfnmt.training.metrics import Perplexity, TokenAccuracy
 from tfnmt.training.optimizers import make_optimizer
-from tfnmt.training.run import train
+from tfnmt.training.run import CHECKPOINTS, train
 from tfnmt.training.scores import translation_scores
+
+# A resumed run may have other values of these: they say how long it is and how often it is saved, not what it computes.
+MAY_CHANGE = {"epochs", "steps", "patience", "checkpoint_steps", "keep_checkpoints"}
 
 
 def train_translator(directory, preset, training_files, dev_files, resume=False):
@@ -27,8 +40,8 @@ def train_translator(directory, preset, training_files, dev_files, resume=False)
         directory: the model directory.
         preset: a `Preset`.
         training_files, dev_files: `ParallelFiles`.
-        resume: go on with the run in the directory. `preset` must be the one it was started with; only how long the
-            run is, and how often it is saved, may have changed.
+        resume: go on with the run in the directory, or start it if none has begun there. `preset` must be the one it
+            was started with; only how long the run is, and how often it is saved, may have changed.
 
     Returns:
         (the `Translator` with the weights of the best dev score, its run's `Progress`).
@@ -37,40 +50,47 @@ def train_translator(directory, preset, training_files, dev_files, resume=False)
         UserError: for everything wrong with the files, the configuration or the disk.
     """
     directory = Path(directory)
-    _claim(directory, preset, resume)
+    begun = _claim(directory, preset, resume)
     for files in (training_files, dev_files):
         files.check()
-    keras.utils.set_random_seed(preset.training.seed)
-    if resume and (directory / CONFIGURATION).exists():
+    if begun:
         tokenizers = load_tokenizer(directory, "source"), load_tokenizer(directory, "target")
     else:
-        tokenizers = make_tokenizers(preset.text, *training_files.sides(), preset.training.seed)
-    if preset.training.mixed_precision:
-        keras.mixed_precision.set_global_policy("mixed_bfloat16")
+        with _naming(training_files.source):
+            tokenizers = make_tokenizers(preset.text, *training_files.sides(), preset.training.seed)
+    keras.utils.set_random_seed(preset.training.seed)
     model = Translator(preset.model, *tokenizers)
-    save_description(model, directory, text=preset.text, batching=preset.batching, training=preset.training)
+    if preset.training.mixed_precision:
+        with _precision("mixed_bfloat16"):
+            trained = Translator(preset.model, *tokenizers)
+    else:
+        trained = model
 
-    dropped = count_dropped(training_files.pairs(), *tokenizers, preset.batching)
+    with _naming(training_files.source):
+        dropped = count_dropped(training_files.pairs(), *tokenizers, preset.batching)
     _say(f"{training_files.source}: {dropped}")
     sizes = " and ".join(f"{tokenizer.vocabulary_size:,}" for tokenizer in tokenizers)
     _say(f"{model.count_params():,} weights; vocabularies of {sizes}")
     total_steps = preset.training.epochs * dropped.batches // preset.training.accumulation_steps
-    compile_for_training(model, preset.training, total_steps)
+    compile_for_training(trained, preset.training, total_steps)
+    if not begun:
+        save_tokenizers(model, directory)
+    save_configuration(model, directory, text=preset.text, batching=preset.batching, training=preset.training)
 
     def batches(epoch, skip):
         return training_batches(training_files.pairs(), *tokenizers, preset.batching, preset.training.seed, epoch, skip)
 
     progress = train(
-        model,
+        trained,
         batches,
         dropped.batches,
-        dev_scores=_dev_scoring(model, dev_files),
-        save_best=lambda: save_weights(model, directory),
+        dev_scores=_dev_scoring(trained, model, dev_files),
+        save_best=lambda: save_weights(trained, directory),
         directory=directory,
         configuration=preset.training,
-        resume=resume,
+        resume=begun,
     )
-    model.load_weights(directory / "model.weights.h5")
+    load_weights(model, directory)
     return model, progress
 
 
@@ -83,16 +103,23 @@ def compile_for_training(model, configuration, total_steps):
     )
 
 
-def _dev_scoring(model, files):
-    """The `dev_scores` of `train`: loss, perplexity and accuracy through Keras's `evaluate`, BLEU of greedy search."""
-    batches = evaluation_batches(files.pairs(), model.source_tokenizer, model.target_tokenizer, 64)
-    sources, references = (list(side) for side in files.sides())
+def _dev_scoring(trained, model, files):
+    """The `dev_scores` of `train`: loss, perplexity and accuracy through Keras's `evaluate`, BLEU of greedy search.
+
+    The search is done by `model`, which is `trained` itself or, where that computes in bfloat16, one that does not.
+    """
+    tokenizers = model.source_tokenizer, model.target_tokenizer
+    batches = evaluation_batches(files.pairs(), *tokenizers, 64, model.configuration.maximum_source_length)
+    sources, references = files.sides()
+    sources, references = list(cut_long(model, sources, files.source)), list(references)
     count = -(-len(sources) // 64)
     batches = batches.apply(tf.data.experimental.assert_cardinality(count))
 
     def dev_scores():
-        figures = model.evaluate(batches, verbose=0, return_dict=True)
+        figures = trained.evaluate(batches, verbose=0, return_dict=True)
         scores = {f"dev_{name}": value for name, value in figures.items()}
+        if model is not trained:
+            model.set_weights(trained.get_weights())
         translations = model.translate(sources, beam_size=1)
         return scores | {"dev_bleu": translation_scores(translations, references)["bleu"]}
 
@@ -100,22 +127,46 @@ def _dev_scoring(model, files):
 
 
 def _claim(directory, preset, resume):
-    """Refuse to train over another run, and to resume one with other settings."""
+    """Whether a run to go on with has begun in the directory.
+
+    Raises:
+        UserError: there is one and it is not to be resumed, or was started with other settings.
+    """
+    found = [name for name in (CONFIGURATION, CHECKPOINTS, WEIGHTS) if (directory / name).exists()]
+    if not found:
+        return False  # a resumed run may have been killed before it had begun
     if not resume:
-        if (directory / CONFIGURATION).exists():
-            raise UserError(
-                f"{directory}: a model is there already; --resume goes on with it, or name another --output"
-            )
-        return
-    if not (directory / CONFIGURATION).exists():
-        return  # killed before it had begun
-    kept = read_description(directory)
-    may_change = {"epochs", "steps", "patience", "checkpoint_steps", "keep_checkpoints"}
-    for name in ("model", "text", "batching", "training"):
-        for key, value in to_json(getattr(preset, name)).items():
-            was = kept.get(name, {}).get(key, value)
-            if was != value and key not in may_change:
-                raise UserError(f"{directory}: the run was started with {key}={was}, not {value}; resume it with that")
+        raise UserError(f"{directory}: a model is there already; --resume goes on with it, or name another --output")
+    kept = read_configuration(directory, **{name: type(value) for name, value in vars(preset).items()})
+    for name, configuration in vars(preset).items():
+        was = to_json(kept[name])
+        for key, value in to_json(configuration).items():
+            if was[key] != value and key not in MAY_CHANGE:
+                raise UserError(
+                    f"{directory}: the run was started with {key}={was[key]}, not {value};"
+                    " give --resume the --preset and --set that it was started with"
+                )
+    return True
+
+
+@contextlib.contextmanager
+def _naming(file):
+    """Put the file's name before what a `UserError` says."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{file}: {error}") from error
+
+
+@contextlib.contextmanager
+def _precision(name):
+    """Layers made within it compute as Keras's dtype policy of that name says."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(name)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
 
 
 def _say(line):

@@ -6,7 +6,6 @@ import sys
 import time
 
 import keras
-import numpy as np
 
 from tfnmt.errors import UserError
 
@@ -25,32 +24,38 @@ class KeepPlace(keras.callbacks.Callback):
         super().__init__()
         self.progress, self.checkpoints = progress, checkpoints
         self.epoch, self.checkpoint_steps, self.last_step = epoch, checkpoint_steps, last_step
-        self.start_clock()
 
     def on_epoch_begin(self, epoch, logs=None):
         self.epoch.assign(epoch)
-        self.start_clock()
+        self.since = time.monotonic()
+        self.taken_up = self.progress.batches > 0
+        self.metrics_before = self.progress.metrics
 
     def on_train_batch_end(self, batch, logs=None):
         if not math.isfinite(logs["loss"]):
-            raise self._not_a_number()
-        self.progress.batches += 1
-        self.progress.steps += 1
+            raise self._not_a_number(self.progress.steps + 1)
+        # All metrics are sums. Their variables exist from the first batch on, and `fit` has set them to 0 before it.
+        for variable, value in zip(self.model.metrics_variables, self.metrics_before, strict=False):
+            variable.assign_add(value)
+        self.metrics_before = []
+        progress = self.progress
+        progress.batches += 1
+        progress.steps += 1
         self.count_seconds()
-        if self.progress.steps % self.checkpoint_steps == 0:
-            self.save()
-        if self.last_step is not None and self.progress.steps >= self.last_step:
+        if self.last_step is not None and progress.steps >= self.last_step:
             self.model.stop_training = True
+        elif progress.batches < progress.batches_per_epoch and progress.steps % self.checkpoint_steps == 0:
+            self.keep_metrics()
+            self.save()
 
     def finish_epoch(self):
         """The epoch's batches are done and its scores known: on to the next."""
         self.progress.epoch += 1
         self.progress.batches = 0
+        self.progress.metrics = []
         self.save()
-
-    def start_clock(self):
-        """Time counts from now on."""
-        self.since = time.monotonic()
+        if self.taken_up:  # its first batches were left out of the data: the next epoch needs all
+            self.model.stop_training = True
 
     def count_seconds(self):
         """Add the time since the last call to the run's."""
@@ -60,16 +65,24 @@ class KeepPlace(keras.callbacks.Callback):
 
     def save(self):
         """Save a checkpoint, unless the weights are no numbers any more."""
-        if not all(np.isfinite(value.numpy()).all() for value in self.checkpoints.model.trainable_variables):
-            raise self._not_a_number()
+        self.check_weights()
         self.checkpoints.save()
 
-    def _not_a_number(self):
-        kept = self.checkpoints.manager.latest_checkpoint
+    def keep_metrics(self):
+        """Keep the figures of the epoch so far, before a checkpoint or before `evaluate` uses the same metrics."""
+        self.progress.metrics = [variable.numpy().tolist() for variable in self.model.metrics_variables]
+
+    def check_weights(self):
+        """Raise `UserError` if the weights are no numbers any more."""
+        if not self.checkpoints.all_finite():
+            raise self._not_a_number(self.progress.steps)
+
+    def _not_a_number(self, steps):
+        kept = self.checkpoints.newest()
         where = f"the last good checkpoint is kept: {kept}" if kept else "there is no checkpoint yet"
         return UserError(
-            f"the loss is not a number after {self.progress.steps + 1} steps; {where};"
-            " try a smaller learning_rate or clip_norm"
+            f"the loss is not a number after {steps} steps; {where};"
+            " train anew, in another directory, with a smaller learning_rate or clip_norm"
         )
 
 
@@ -92,43 +105,43 @@ class ScoreEpoch(keras.callbacks.Callback):
         self.history_path, self.configuration = history_path, configuration
 
     def on_epoch_end(self, epoch, logs=None):
-        if self.model.stop_training:  # within the epoch, at the last step
+        if self.progress.batches < self.progress.batches_per_epoch:  # stopped at the last step; a resumed run may go on
+            self.keep_place.keep_metrics()
             self.score(logs)
             self.keep_place.save()
         else:
-            self.score_and_finish(logs)
-
-    def score_and_finish(self, logs):
-        """Score the model and save that the epoch is over."""
-        self.score(logs)
-        self.keep_place.finish_epoch()
+            self.score(logs)
+            self.halve_or_stop()
+            self.keep_place.finish_epoch()
 
     def score(self, logs):
-        """Score the model as it is now and act on it; `logs` are the epoch's figures on training data."""
+        """Score the model as it is now, keep it if it is the best; `logs` are the epoch's figures on training data."""
         progress, epoch = self.progress, self.progress.epoch + 1
         rate = float(self.model.optimizer.learning_rate)
+        self.keep_place.check_weights()
         with averaged_weights(self.model):
             scores = self.dev_scores()
             score = scores["dev_bleu"] if self.configuration.selection == "bleu" else -scores["dev_loss"]
-            if progress.best_score is None or score > progress.best_score:
+            is_best = progress.best_score is None or score > progress.best_score
+            if is_best:
                 self.save_best()
                 progress.best_score, progress.best_epoch = score, epoch
         self.keep_place.count_seconds()
-        self._halve_or_stop(epoch)
         figures = {
             "epoch": epoch,
             "steps": progress.steps,
             "seconds": round(progress.seconds, 1),
             "learning_rate": rate,
         }
-        progress.history = [row for row in progress.history if row["epoch"] != epoch]
-        progress.history.append(figures | {name: float(value) for name, value in (logs | scores).items()})
+        figures |= {name: float(value) for name, value in (logs | scores).items()}
+        progress.history = [row for row in progress.history if row["epoch"] != epoch] + [figures]
         progress.write_history(self.history_path)
-        best = " (the best so far)" if progress.best_epoch == epoch else f" (best: epoch {progress.best_epoch})"
-        print(" - ".join(f"{name}: {value:.4g}" for name, value in scores.items()) + best, file=sys.stderr)
+        best = "the best so far" if is_best else f"best: epoch {progress.best_epoch}"
+        print(" - ".join(f"{name}: {value:.4f}" for name, value in scores.items()) + f" ({best})", file=sys.stderr)
 
-    def _halve_or_stop(self, epoch):
-        progress, configuration = self.progress, self.configuration
+    def halve_or_stop(self):
+        """Halve the learning rate, or stop, where there has been no better score for long."""
+        progress, configuration, epoch = self.progress, self.configuration, self.progress.epoch + 1
         since_best = epoch - progress.best_epoch
         since_halved = epoch - max(progress.best_epoch, progress.halved_at)
         if configuration.schedule == "plateau" and since_halved >= configuration.plateau_patience:

@@ -12,7 +12,7 @@ class TrainingConfiguration:
 
     seed: int = option(1, "of the first weights, the dropout and the order of the data")
     epochs: int = option(30, "passes over the training data")
-    steps: int | None = option(None, "stop after so many updates, within an epoch if need be")
+    steps: int | None = option(None, "stop after so many batches in all, within an epoch if need be")
     optimizer: Literal["adam", "adadelta", "sgd"] = option("adam", "Keras's optimizer of that name")
     learning_rate: float = option(0.001, "the highest learning rate")
     schedule: Literal["constant", "inverse_square_root", "cosine", "plateau"] = option(
@@ -29,7 +29,7 @@ class TrainingConfiguration:
     )
     selection: Literal["bleu", "loss"] = option("bleu", "the dev score by which the best weights are chosen")
     patience: int | None = option(None, "stop after so many epochs without a better dev score")
-    checkpoint_steps: int = option(500, "updates between checkpoints; there is one after each epoch too")
+    checkpoint_steps: int = option(500, "batches between checkpoints; there is one after each epoch too")
     keep_checkpoints: int = option(3, "newest checkpoints kept")
 
     def __post_init__(self):

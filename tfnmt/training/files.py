@@ -32,7 +32,16 @@ def saving(path):
     try:
         yield
     except (OSError, tf.errors.OpError) as error:
-        reason = (getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)).splitlines()[0]
         raise UserError(
-            f"{path}: cannot be written ({reason}); what was saved before is whole: make room, then go on with --resume"
+            f"{path}: cannot be written ({_reason(error)}); what was saved before is whole:"
+            " put that right, then go on with --resume"
         ) from error
+
+
+def _reason(error):
+    """What the file system said, without what TensorFlow or HDF5 say around it."""
+    if isinstance(error, tf.errors.OpError):
+        return error.message.splitlines()[0].partition(" [Op:")[0].rpartition("; ")[2]
+    if error.errno is not None:
+        return os.strerror(error.errno)
+    return str(error).splitlines()[0]

@@ -13,12 +13,16 @@ from tfnmt.training.files import written_whole
 class Progress:
     """Where the run is and how good it has been."""
 
+    batches_per_epoch: int = 0
+    """Batches in every epoch."""
     epoch: int = 0
     """Epochs finished."""
     batches: int = 0
     """Batches of the present epoch that are done."""
     steps: int = 0
     """Batches of all epochs that are done."""
+    metrics: list = dataclasses.field(default_factory=list)
+    """The values of the metrics' variables after those batches, when saved within an epoch."""
     seconds: float = 0.0
     """Time spent, in all sessions of the run."""
     best_score: float | None = None

@@ -3,11 +3,16 @@
 import sys
 from pathlib import Path
 
+import keras
 import tensorflow as tf
 
+from tfnmt.errors import UserError
 from tfnmt.training.callbacks import KeepPlace, ScoreEpoch
 from tfnmt.training.checkpoints import Checkpoints
 from tfnmt.training.progress import Progress
+
+CHECKPOINTS = "checkpoints"
+HISTORY = "history.csv"
 
 
 def train(model, batches, batches_per_epoch, dev_scores, save_best, directory, configuration, resume=False):
@@ -28,37 +33,38 @@ def train(model, batches, batches_per_epoch, dev_scores, save_best, directory, c
         The `Progress` at the end.
 
     Raises:
-        UserError: the loss is no number any more, or the disk is full; the last good checkpoint is kept.
+        UserError: the loss is no number any more, or the disk is full (the last good checkpoint is kept); the
+            checkpoints are broken, or of a run on other data.
     """
     directory = Path(directory)
     model.optimizer.build(model.trainable_variables)
-    progress = Progress()
-    checkpoints = Checkpoints(directory / "checkpoints", model, progress, configuration.keep_checkpoints)
+    progress = Progress(batches_per_epoch)
+    checkpoints = Checkpoints(directory / CHECKPOINTS, model, progress, configuration.keep_checkpoints)
     epoch = tf.Variable(0, dtype=tf.int64)
     keep_place = KeepPlace(progress, checkpoints, epoch, configuration.checkpoint_steps, configuration.steps)
-    score_epoch = ScoreEpoch(progress, keep_place, dev_scores, save_best, directory / "history.csv", configuration)
-
-    def fit(last_epoch):
-        left = batches_per_epoch - progress.batches
-        data = batches(epoch, progress.batches).apply(tf.data.experimental.assert_cardinality(left))
-        callbacks = [keep_place, score_epoch]
-        verbose = 1 if sys.stderr.isatty() else 2  # a progress bar, or a line an epoch
-        model.fit(
-            data, verbose=verbose, initial_epoch=progress.epoch, epochs=last_epoch, callbacks=callbacks, shuffle=False
-        )
-
+    score_epoch = ScoreEpoch(progress, keep_place, dev_scores, save_best, directory / HISTORY, configuration)
     if resume and checkpoints.restore():
-        print(f"resuming: {progress.epoch} epochs and {progress.batches} batches are done", file=sys.stderr)
-        if _is_over(progress, configuration):
-            return progress
-        if progress.batches >= batches_per_epoch:  # it ended between an epoch's last batch and its scores
-            score_epoch.set_model(model)
-            score_epoch.score_and_finish({})
-        elif progress.batches:
-            fit(progress.epoch + 1)
+        if progress.batches_per_epoch != batches_per_epoch:
+            raise UserError(
+                f"{directory}: the run was started on data of {progress.batches_per_epoch:,} batches an epoch,"
+                f" not {batches_per_epoch:,}; resume it with the same files"
+            )
+        done = f"{progress.epoch} epochs" + (f" and {progress.batches} batches" if progress.batches else "")
+        print(f"going on after {done}", file=sys.stderr)
+
+    while not _is_over(progress, configuration):
+        left = batches_per_epoch - progress.batches
+        model.fit(
+            batches(epoch, progress.batches).apply(tf.data.experimental.assert_cardinality(left)),
+            initial_epoch=progress.epoch,
+            epochs=configuration.epochs,
+            shuffle=False,
+            # The progress bar comes first, so that it is complete before the scores are printed.
+            callbacks=[keras.callbacks.ProgbarLogger(), keep_place, score_epoch],
+            verbose=1 if sys.stderr.isatty() else 2,  # a progress bar, or a line an epoch
+        )
+        if not _is_over(progress, configuration):  # that was the rest of an epoch: the next has all its batches
             checkpoints.restore()  # `fit` ends with the averages in place of the weights, if there are any
-    if not _is_over(progress, configuration):
-        fit(configuration.epochs)
     return progress
 
 

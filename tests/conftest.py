@@ -1,0 +1,25 @@
+"""What tests of several folders use."""
+
+import contextlib
+import resource
+import signal
+
+import pytest
+
+
+@pytest.fixture
+def full_disk():
+    """`with full_disk(size):` no file can grow beyond so many bytes, as if the disk were full by then."""
+
+    @contextlib.contextmanager
+    def limited(size):
+        _, hardest = resource.getrlimit(resource.RLIMIT_FSIZE)
+        signalled = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, hardest))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, hardest))
+            signal.signal(signal.SIGXFSZ, signalled)
+
+    return limited

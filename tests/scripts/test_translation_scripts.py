@@ -1,0 +1,187 @@
+"""The three scripts of a translator: trained, scored and used as from the command line."""
+
+import csv
+import gzip
+import io
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import evaluate_translator
+import numpy as np
+import pytest
+import sacrebleu
+import train_translator
+import translate
+
+import tfnmt
+from tfnmt.data.sample import sample_pairs
+from tfnmt.errors import UserError
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+SIZES = ("source_embedding_size", "target_embedding_size", "encoder_units", "attention_units")
+SMALL = ["--epochs", "2", "--set", "decoder_units=8", *(f"{name}=8" for name in SIZES), "batch_size=8"]
+SMALL += ["checkpoint_steps=5", "weight_average=0.9", "selection=loss"]
+
+
+def call(script, *arguments):
+    """What a script prints to standard output, when called within this process."""
+    output = io.StringIO()
+    script.main(script.parser().parse_args([str(argument) for argument in arguments]), output)
+    return output.getvalue()
+
+
+def start(script, *arguments, **options):
+    """A script in a process of its own."""
+    return subprocess.Popen([sys.executable, SCRIPTS / script, *map(str, arguments)], stderr=subprocess.PIPE, **options)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Options that name training files, which are compressed, and a dev file of both sides."""
+    directory = tmp_path_factory.mktemp("files")
+    training, dev, test = (sample_pairs(count, 1, split) for count, split in ((90, "train"), (20, "dev"), (10, "test")))
+    for name, side in zip(("train.en.gz", "train.de.gz"), zip(*training, strict=True), strict=True):
+        (directory / name).write_bytes(gzip.compress("".join(line + "\n" for line in side).encode()))
+    (directory / "dev.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in dev), encoding="utf-8")
+    for name, side in zip(("test.en", "test.de"), zip(*test, strict=True), strict=True):
+        (directory / name).write_text("".join(line + "\n" for line in side), encoding="utf-8")
+    return directory
+
+
+@pytest.fixture(scope="module")
+def training_options(files):
+    options = ["--source", files / "train.en.gz", "--target", files / "train.de.gz", "--dev-source", files / "dev.tsv"]
+    return [*options, *SMALL]
+
+
+@pytest.fixture(scope="module")
+def model(training_options, tmp_path_factory):
+    """The directory of a small translator, trained in one go."""
+    directory = tmp_path_factory.mktemp("whole") / "model"
+    printed = call(train_translator, "--output", directory, *training_options)
+    assert printed.startswith(f"{directory}: best dev_loss ") and printed.endswith(", of epoch 2\n")
+    return directory
+
+
+def test_a_training_killed_without_warning_goes_on(model, training_options, tmp_path):
+    output = tmp_path / "model"
+    process = start("train_translator.py", "--output", output, *training_options, stdout=subprocess.PIPE)
+    while not (output / "checkpoints" / "step-5.index").exists():
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.01)
+    process.kill()
+    printed, errors = process.communicate()
+    assert (process.returncode, printed) == (-signal.SIGKILL, b"")
+    first, second, *rest = errors.decode().splitlines()
+    assert first.endswith("train.en.gz: kept all 90 pairs")
+    assert second == "7,815 weights; vocabularies of 182 and 231"
+    assert not rest or rest[0] == "Epoch 1/2"
+
+    call(train_translator, "--output", output, *training_options, "--resume")
+    resumed, whole = tfnmt.load(output), tfnmt.load(model)
+    for value, expected in zip(resumed.get_weights(), whole.get_weights(), strict=True):
+        np.testing.assert_array_equal(value, expected)
+    with open(output / "history.csv", newline="") as resumed, open(model / "history.csv", newline="") as whole:
+        rows, expected = ([row | {"seconds": 0} for row in csv.DictReader(file)] for file in (resumed, whole))
+    assert rows == expected and [row["epoch"] for row in rows] == ["1", "2"]
+
+
+def translated(model, text, monkeypatch, *options):
+    """What translate.py makes of bytes on its standard input."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    return call(translate, "--model", model, *options)
+
+
+def test_translate_gives_a_line_for_a_line(model, monkeypatch):
+    lines = ["The dog sees a red ball.", "", "A cat.", "   ", "Unknown wörds", "The last line has no end."]
+    expected = tfnmt.load(model).translate(lines, beam_size=2)
+    assert expected[1] == expected[3] == "" and all(expected[i] for i in (0, 2, 4, 5))
+    text = "\n".join(lines).encode()
+    for options in ([], ["--batch-size", 1]):
+        assert translated(model, text, monkeypatch, "--beam-size", 2, *options).split("\n") == [*expected, ""]
+    windows = text.replace(b"\n", b"\r\n") + b"\r\n"
+    assert translated(model, windows, monkeypatch, "--beam-size", 2).split("\n") == [*expected, ""]
+    assert translated(model, b"", monkeypatch) == ""
+
+
+def test_translate_answers_while_it_is_fed_and_stops_quietly_when_nobody_listens(model):
+    window = b"The dog sees a red ball.\n" * 50
+    process = start("translate.py", "--model", model, "--batch-size", 1, "--beam-size", 1, stdin=-1, stdout=-1)
+    process.stdin.write(window)
+    process.stdin.flush()
+    answers = [process.stdout.readline() for _ in range(50)]
+    assert len(set(answers)) == 1 and answers[0].endswith(b"\n") and len(answers[0]) > 1
+    process.stdout.close()
+    process.stdin.write(window)
+    process.stdin.close()
+    errors = process.stderr.read()
+    assert (process.wait(), errors) == (128 + signal.SIGPIPE, b"")
+
+
+def test_evaluate_prints_one_object(model, files, monkeypatch):
+    printed = call(
+        evaluate_translator,
+        *("--model", model, "--source", files / "test.en", "--target", files / "test.de"),
+        *("--beam-size", 3, "--bleu-tokenize", "intl", "--json"),
+    )
+    figures = json.loads(printed)
+    assert printed.count("\n") == 1
+    translations = translated(model, (files / "test.en").read_bytes(), monkeypatch, "--beam-size", 3).splitlines()
+    references = (files / "test.de").read_text(encoding="utf-8").splitlines()
+    bleu = sacrebleu.BLEU(tokenize="intl")
+    assert figures["bleu"] == pytest.approx(bleu.corpus_score(translations, [references]).score)
+    assert figures["bleu_signature"] == str(bleu.get_signature())
+    assert figures["chrf"] == pytest.approx(sacrebleu.corpus_chrf(translations, [references]).score)
+    assert figures["perplexity"] == pytest.approx(np.exp(figures["loss"]), rel=1e-5)
+    assert 0 < figures["token_accuracy"] < 1
+    assert figures["sentences"] == 10 and figures["sentences_per_second"] > 0
+
+
+def test_evaluate_prints_a_table(model, files):
+    printed = call(evaluate_translator, "--model", model, "--source", files / "dev.tsv", "--beam-size", 1)
+    table = dict(line.split(maxsplit=1) for line in printed.splitlines())
+    assert set(table) >= {"loss", "perplexity", "bleu", "bleu_signature", "chrf", "chrf_signature"}
+    assert table["sentences"] == "20"
+
+
+@pytest.mark.parametrize(
+    "options, complaint",
+    [
+        (["--preset", "tinny"], "unknown preset 'tinny'; the nearest is 'tiny' of "),
+        (["--set", "decoder_unit=8"], "unknown key 'decoder_unit'; the nearest is 'decoder_units'"),
+        (["--set", "source_dropout=1.5"], "source_dropout=1.5: allowed is 0 <= dropout < 1"),
+        (["--epochs", "some"], "epochs=some: allowed is an integer"),
+        (["--steps", "0"], "steps=0: allowed is a whole number from 1"),
+        (["--target", "a.txt"], "--source is missing: --target means nothing without it"),
+        (["--dev-source", "a.txt"], "--source is missing: --dev-source means nothing without it"),
+        (["--source", "a.txt", "--target", "b.txt"], "--dev-source is missing: "),
+        (["--source", "a.txt", "--dev-source", "b.tsv"], "a.txt: name the file of its translations too"),
+        (["--source", "a.tsv", "--dev-source", "b.tsv"], "a.tsv: cannot be read: No such file or directory"),
+    ],
+)
+def test_training_options_that_are_wrong(options, complaint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError) as caught:
+        call(train_translator, "--output", "model", *options)
+    assert str(caught.value).startswith(complaint)
+    assert not list(tmp_path.iterdir())
+
+
+def test_evaluating_a_target_without_a_source(model):
+    with pytest.raises(UserError, match="--source is missing: the sentences that --target translates"):
+        call(evaluate_translator, "--model", model, "--target", "a.txt")
+
+
+@pytest.mark.parametrize("script", ["translate.py", "evaluate_translator.py"])
+@pytest.mark.parametrize("option, value", [("--beam-size", "0"), ("--batch-size", "-3"), ("--beam-size", "two")])
+def test_sizes_are_whole_numbers_from_1(script, option, value):
+    process = start(script, "--model", "absent", option, value, stdout=subprocess.PIPE)
+    assert process.communicate() == (
+        b"",
+        f"error: argument {option}: {value} is not a whole number from 1; --help lists all options\n".encode(),
+    )
+    assert process.returncode == 2

@@ -1,0 +1,169 @@
+"""Checkpoints: that they hold everything, that broken ones do no harm, and that a full disk leaves the old ones."""
+
+import keras
+import numpy as np
+import pytest
+
+from tfnmt.errors import UserError
+from tfnmt.training.checkpoints import Checkpoints
+from tfnmt.training.progress import Progress
+
+UNITS = 100  # of a matrix of 40 kB, and Adam's two of that size
+
+
+def new_run(directory, keep=2):
+    """A model, its progress and its checkpoints, as at the start of a run."""
+    model = keras.Sequential([keras.Input([UNITS]), keras.layers.Dropout(0.5), keras.layers.Dense(UNITS)])
+    model.compile("adam", "mse")
+    model.optimizer.build(model.trainable_variables)
+    progress = Progress(10)
+    return model, progress, Checkpoints(directory / "checkpoints", model, progress, keep)
+
+
+def save(directory, *steps, keep=2):
+    """Checkpoints at these steps; every variable of each is the number of the step."""
+    model, progress, checkpoints = new_run(directory, keep)
+    for progress.steps in steps:
+        fill(model, progress.steps)
+        checkpoints.save()
+
+
+def fill(model, value):
+    for variable in model.variables + model.optimizer.variables:
+        variable.assign(np.full(variable.shape, value))
+
+
+def held(model):
+    return {float(value) for variable in model.variables + model.optimizer.variables for value in np.ravel(variable)}
+
+
+def files(directory):
+    return sorted(path.name for path in directory.glob("checkpoints/*"))
+
+
+def pair(step):
+    return [f"step-{step}.data-00000-of-00001", f"step-{step}.index"]
+
+
+def test_everything_comes_back(tmp_path):
+    model, progress, checkpoints = new_run(tmp_path)
+    progress.steps, progress.best_score, progress.history = 7, 0.1 + 0.2, [{"epoch": 1, "dev_loss": 1e-300}]
+    fill(model, 7)
+    checkpoints.save()
+    assert checkpoints.newest() == tmp_path / "checkpoints" / "step-7"
+    other_model, other_progress, other_checkpoints = new_run(tmp_path)
+    assert other_checkpoints.restore()
+    assert held(other_model) == {7.0}
+    assert other_progress == progress
+
+
+def test_only_the_newest_are_kept(tmp_path):
+    save(tmp_path, 8, 9, 10, 11)
+    assert files(tmp_path) == pair(10) + pair(11)
+    model, _, checkpoints = new_run(tmp_path)
+    assert checkpoints.restore()
+    assert held(model) == {11.0}
+
+
+def test_there_may_be_none(tmp_path):
+    _, _, checkpoints = new_run(tmp_path)
+    assert checkpoints.newest() is None
+    assert not checkpoints.restore()
+
+
+def cut_to(share):
+    return lambda path: path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
+
+
+def garbage(path):
+    path.write_bytes(np.random.default_rng(0).bytes(path.stat().st_size))
+
+
+BREAKS = {"cut short": cut_to(0.5), "empty": cut_to(0), "garbage": garbage, "missing": lambda path: path.unlink()}
+
+
+@pytest.mark.parametrize("extension", [".index", ".data-00000-of-00001"])
+@pytest.mark.parametrize("how", BREAKS)
+def test_of_a_broken_one_the_one_before_it_is_used(how, extension, tmp_path, capsys):
+    save(tmp_path, 1, 2)
+    broken = tmp_path / "checkpoints" / "step-2"
+    BREAKS[how](broken.with_name("step-2" + extension))
+    model, progress, checkpoints = new_run(tmp_path)
+    assert checkpoints.restore()
+    assert held(model) == {1.0} and progress.steps == 1
+    lines = capsys.readouterr().err.splitlines()
+    if (how, extension) == ("missing", ".index"):
+        assert lines == [], "killed before its last file was there, it never was a checkpoint"
+    else:
+        (line,) = lines
+        assert line.startswith(f"{broken}: this checkpoint cannot be read, trying the one before it (")
+    assert files(tmp_path) == pair(1)
+    progress.steps = 2
+    checkpoints.save()
+    assert files(tmp_path) == pair(1) + pair(2)
+
+
+def test_if_none_can_be_read_they_are_left_alone(tmp_path, capsys):
+    save(tmp_path, 1, 2)
+    for path in tmp_path.glob("checkpoints/*.index"):
+        garbage(path)
+    _, _, checkpoints = new_run(tmp_path)
+    with pytest.raises(UserError, match="no checkpoint there can be read"):
+        checkpoints.restore()
+    assert files(tmp_path) == pair(1) + pair(2)
+    assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+def test_those_of_another_model_cannot_be_read(tmp_path, monkeypatch):
+    save(tmp_path, 1)
+    monkeypatch.setitem(globals(), "UNITS", 90)
+    _, _, checkpoints = new_run(tmp_path)
+    with pytest.raises(UserError, match="no checkpoint there can be read"):
+        checkpoints.restore()
+
+
+def test_what_a_kill_left_half_written_is_removed(tmp_path):
+    save(tmp_path, 1)
+    directory = tmp_path / "checkpoints"
+    (directory / "step-2.data-00000-of-00001").write_bytes(b"half")
+    (directory / "step-3_temp").mkdir()
+    (directory / "step-3_temp" / "part-00000-of-00001.data-00000-of-00001").write_bytes(b"half")
+    (directory / "notes.txt").write_text("the user's own")
+    model, progress, checkpoints = new_run(tmp_path)
+    assert checkpoints.restore() and held(model) == {1.0}
+    progress.steps = 3
+    checkpoints.save()
+    assert files(tmp_path) == ["notes.txt", *pair(1), *pair(3)]
+
+
+@pytest.mark.parametrize("room", [0, 10_000, 60_000, 121_000], ids=lambda room: f"{room} bytes")
+def test_a_full_disk_leaves_the_ones_before(room, tmp_path, full_disk):
+    model, progress, checkpoints = new_run(tmp_path)
+    for progress.steps in (1, 2):
+        fill(model, progress.steps)
+        checkpoints.save()
+    fill(model, 3)
+    progress.steps = 3
+    with full_disk(room), pytest.raises(UserError) as caught:
+        checkpoints.save()
+    assert str(caught.value) == (
+        f"{tmp_path / 'checkpoints' / 'step-3'}: cannot be written (File too large);"
+        " what was saved before is whole: put that right, then go on with --resume"
+    )
+    assert files(tmp_path) == pair(1) + pair(2)
+    model, _, checkpoints = new_run(tmp_path)
+    assert checkpoints.restore()
+    assert held(model) == {2.0}
+
+
+def test_finding_what_is_not_finite(tmp_path):
+    model, _, checkpoints = new_run(tmp_path)
+    assert checkpoints.all_finite()
+    for variable in (model.trainable_variables[0], model.optimizer.variables[-1]):
+        for value in (np.nan, np.inf):
+            array = variable.numpy()
+            array.flat[1] = value
+            variable.assign(array)
+            assert not checkpoints.all_finite()
+        variable.assign(np.zeros(variable.shape))
+        assert checkpoints.all_finite()

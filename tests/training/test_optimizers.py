@@ -1,0 +1,118 @@
+"""Learning rates at steps that can be computed by hand, and what an update is."""
+
+import math
+
+import keras
+import numpy as np
+import pytest
+
+from tfnmt.errors import UserError
+from tfnmt.training.configuration import TrainingConfiguration
+from tfnmt.training.optimizers import make_optimizer
+
+INPUTS = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
+LABELS = np.random.default_rng(1).normal(size=(8, 2)).astype(np.float32)
+
+
+def rates(steps, total_steps=100, **options):
+    """The learning rates of updates number 0, 1, ... of the list."""
+    optimizer = make_optimizer(TrainingConfiguration(**{"learning_rate": 0.8} | options), total_steps)
+    found = []
+    for step in steps:
+        optimizer.iterations.assign(step)
+        found.append(float(optimizer.learning_rate))
+    return found
+
+
+SCHEDULES = {
+    "constant": ({}, {0: 0.8, 1000: 0.8}),
+    "constant with warm-up": ({"warmup_steps": 4}, {0: 0.2, 1: 0.4, 3: 0.8, 4: 0.8, 1000: 0.8}),
+    "plateau": ({"schedule": "plateau"}, {0: 0.8, 1000: 0.8}),
+    "inverse square root": ({"schedule": "inverse_square_root"}, {0: 0.8, 3: 0.4, 99: 0.08}),
+    "inverse square root with warm-up": (
+        {"schedule": "inverse_square_root", "warmup_steps": 4},
+        {0: 0.2, 1: 0.4, 3: 0.8, 15: 0.4, 399: 0.08},
+    ),
+    "cosine": ({"schedule": "cosine"}, {0: 0.8, 25: 0.4 + 0.2 * math.sqrt(2), 50: 0.4, 100: 0.0, 200: 0.0}),
+    "cosine with warm-up": (
+        {"schedule": "cosine", "warmup_steps": 20},
+        {0: 0.0, 5: 0.2, 10: 0.4, 20: 0.8, 60: 0.4, 100: 0.0},
+    ),
+}
+
+
+@pytest.mark.parametrize("options, expected", SCHEDULES.values(), ids=SCHEDULES)
+def test_schedules(options, expected):
+    np.testing.assert_allclose(rates(expected, **options), list(expected.values()), rtol=1e-5, atol=1e-7)
+
+
+def test_a_warm_up_longer_than_the_run():
+    np.testing.assert_allclose(rates([0, 5], total_steps=3, schedule="cosine", warmup_steps=10), [0.0, 0.4], rtol=1e-6)
+
+
+def test_plateau_has_no_warm_up():
+    with pytest.raises(UserError, match="warmup_steps=5: allowed is 0 with schedule=plateau"):
+        TrainingConfiguration(schedule="plateau", warmup_steps=5)
+
+
+@pytest.mark.parametrize("schedule", ["inverse_square_root", "constant"])
+def test_schedules_are_saved_with_a_model(schedule):
+    optimizer = make_optimizer(TrainingConfiguration(schedule=schedule, warmup_steps=4, learning_rate=0.8), 100)
+    again = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
+    again.iterations.assign(1)
+    assert float(again.learning_rate) == pytest.approx(0.4)
+
+
+def trained(batches, **options):
+    """A small linear model's weights after one epoch of these batches, in their order."""
+    keras.utils.set_random_seed(3)
+    model = keras.Sequential([keras.Input([3]), keras.layers.Dense(2)])
+    configuration = TrainingConfiguration(**{"learning_rate": 0.1} | options)
+    model.compile(make_optimizer(configuration, 100), "mse", jit_compile=False)
+    for first, last in batches:
+        model.train_on_batch(INPUTS[first:last], LABELS[first:last])
+    return model
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adadelta"])
+def test_accumulating_over_batches_is_an_update_with_one_large_batch(optimizer):
+    options = {"optimizer": optimizer, "clip_norm": 0.1}
+    small = trained([(0, 2), (2, 4), (4, 6), (6, 8)], accumulation_steps=2, **options)
+    large = trained([(0, 4), (4, 8)], **options)
+    for value, expected in zip(small.get_weights(), large.get_weights(), strict=True):
+        np.testing.assert_allclose(value, expected, rtol=1e-6)
+    assert int(small.optimizer.iterations) == int(large.optimizer.iterations) == 2
+
+
+def test_nothing_is_updated_within_an_accumulation():
+    begun = trained([], accumulation_steps=3)
+    same = trained([(0, 2), (2, 4)], accumulation_steps=3)
+    for value, expected in zip(same.get_weights(), begun.get_weights(), strict=True):
+        np.testing.assert_array_equal(value, expected)
+
+
+def test_clipping_is_by_the_norm_of_the_whole_gradient():
+    """A step of stochastic gradient descent is as long as the learning rate times the norm."""
+    before, after = (trained(batches, optimizer="sgd", clip_norm=0.25) for batches in ([], [(0, 8)]))
+    moved = [value - first for value, first in zip(after.get_weights(), before.get_weights(), strict=True)]
+    assert math.sqrt(sum(np.sum(step**2) for step in moved)) == pytest.approx(0.1 * 0.25, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"epochs": 0},
+        {"steps": 0},
+        {"optimizer": "adamw"},
+        {"learning_rate": 0},
+        {"label_smoothing": 1.0},
+        {"clip_norm": 0.0},
+        {"weight_average": 1.0},
+        {"keep_checkpoints": 1},
+        {"warmup_steps": -1},
+    ],
+)
+def test_wrong_values_name_the_key_and_what_is_allowed(wrong):
+    (key,) = wrong
+    with pytest.raises(UserError, match=f"{key}=.*: allowed is "):
+        TrainingConfiguration(**wrong)

@@ -1,0 +1,21 @@
+"""What a run knows of its progress, kept and written."""
+
+import csv
+
+from tfnmt.training.progress import Progress
+
+
+def test_round_trip_through_a_tensor():
+    progress = Progress(5, epoch=2, batches=3, steps=13, metrics=[0.1, 3.0], seconds=1.5, best_score=-0.1 - 0.2)
+    progress.history = [{"epoch": 1, "dev_loss": 0.1}]
+    other = Progress()
+    other.restore(progress.to_tensor().numpy())
+    assert other == progress
+
+
+def test_history_has_a_row_for_each_epoch(tmp_path):
+    progress = Progress(5, history=[{"epoch": 1, "dev_loss": 0.5}, {"epoch": 2, "dev_loss": 0.25}])
+    for _ in range(2):
+        progress.write_history(tmp_path / "history.csv")
+        with open(tmp_path / "history.csv", newline="") as file:
+            assert list(csv.DictReader(file)) == [{"epoch": "1", "dev_loss": "0.5"}, {"epoch": "2", "dev_loss": "0.25"}]

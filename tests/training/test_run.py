@@ -1,0 +1,323 @@
+"""A run as a whole, on a small model: that a killed one ends as if nothing had been, and when it stops."""
+
+import csv
+import json
+import math
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfnmt.errors import UserError
+from tfnmt.training import callbacks
+from tfnmt.training.configuration import TrainingConfiguration
+from tfnmt.training.optimizers import make_optimizer
+from tfnmt.training.run import train
+
+SIZE, BATCH, BATCHES = 52, 8, 7  # the last batch has 4
+RANDOM = np.random.default_rng(0)
+INPUTS = RANDOM.normal(size=(SIZE, 6)).astype(np.float32)
+LABELS = (INPUTS @ RANDOM.normal(size=(6, 3)).astype(np.float32)).argmax(axis=1)
+EPOCHS = {"epochs": 4, "checkpoint_steps": 4, "selection": "loss", "learning_rate": 0.05}
+
+
+class Killed(BaseException):
+    """Ends a run as a kill would, at the place that raises it."""
+
+
+def batches(epoch, skip):
+    """`SIZE` examples in an order of the epoch's own."""
+
+    def one_epoch(_):
+        order = tf.random.experimental.stateless_shuffle(tf.range(SIZE), seed=tf.stack([tf.identity(epoch), 7]))
+        return tf.data.Dataset.from_tensor_slices(order).batch(BATCH).skip(skip)
+
+    numbers = tf.data.Dataset.range(1).flat_map(one_epoch)
+    return numbers.map(lambda i: (tf.gather(INPUTS, i), tf.gather(LABELS, i)))
+
+
+def dev_loss(model):
+    """Sometimes better, sometimes worse, and another number if the weights differ ever so little."""
+    return lambda: {"dev_loss": 3 + math.sin(1000 * model.evaluate(INPUTS[:20], LABELS[:20], verbose=0)[0])}
+
+
+def start(directory, resume=False, seed=1, scores=dev_loss, saved=None, **options):
+    """Train a new model; returns it, the run's progress, and all that its newest checkpoint holds but the time."""
+    configuration = TrainingConfiguration(**EPOCHS | options)
+    keras.utils.set_random_seed(seed)
+    model = keras.Sequential([keras.Input([6]), keras.layers.Dropout(0.3), keras.layers.Dense(3)])
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(
+        make_optimizer(configuration, configuration.epochs * BATCHES), loss, metrics=["accuracy"], jit_compile=False
+    )
+    best = []
+    progress = train(
+        model,
+        batches,
+        BATCHES,
+        scores(model),
+        lambda: best.append(model.get_weights()),
+        directory,
+        configuration,
+        resume,
+    )
+    if saved is not None:
+        saved.extend(best)
+    return model, progress
+
+
+def newest_checkpoint(directory):
+    """What the newest checkpoint of a run holds, but for the time it took."""
+    newest = max(directory.glob("checkpoints/*.index"), key=lambda path: int(path.stem.split("-")[1]))
+    reader = tf.train.load_checkpoint(str(newest.with_suffix("")))
+    held = {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map() if "GRAPH" not in name}
+    progress = json.loads(held.pop("progress/.ATTRIBUTES/VARIABLE_VALUE"))
+    for part in (progress, *progress["history"]):
+        part.pop("seconds")
+    return progress, held
+
+
+def history(directory):
+    with open(directory / "history.csv", newline="") as file:
+        return [{key: value for key, value in row.items() if key != "seconds"} for row in csv.DictReader(file)]
+
+
+def kill_after(monkeypatch, owner, method, calls):
+    """The call number `calls` of a method is the last thing that a run does."""
+    original, done = getattr(owner, method), []
+
+    def with_end(self, *arguments, **named):
+        original(self, *arguments, **named)
+        done.append(self)
+        if len(done) == calls:
+            raise Killed
+
+    monkeypatch.setattr(owner, method, with_end)
+
+
+HARDEST = {"weight_average": 0.8, "accumulation_steps": 2, "schedule": "plateau", "plateau_patience": 1}
+KILLS = {
+    "before the first checkpoint": (callbacks.KeepPlace, "on_train_batch_end", 3),
+    "between two checkpoints": (callbacks.KeepPlace, "on_train_batch_end", 6),
+    "at a checkpoint": (callbacks.KeepPlace, "on_train_batch_end", 12),
+    "after an epoch's last batch": (callbacks.KeepPlace, "on_train_batch_end", 14),
+    "after an epoch's scores": (callbacks.ScoreEpoch, "score", 2),
+    "between two epochs": (callbacks.KeepPlace, "finish_epoch", 2),
+    "in the last epoch": (callbacks.KeepPlace, "on_train_batch_end", 26),
+}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run that nothing interrupts, with all that a checkpoint has to remember."""
+    directory = tmp_path_factory.mktemp("whole")
+    model, _ = start(directory, **HARDEST)
+    return directory, model.get_weights()
+
+
+@pytest.mark.parametrize("kill", KILLS.values(), ids=KILLS)
+def test_a_killed_run_ends_as_if_nothing_had_been(kill, whole, tmp_path, monkeypatch):
+    with monkeypatch.context() as context, pytest.raises(Killed):
+        kill_after(context, *kill)
+        start(tmp_path, **HARDEST)
+    # Were there no checkpoint, a run would begin anew: with the same seed then.
+    model, _ = start(tmp_path, resume=True, seed=2 if list(tmp_path.glob("checkpoints/*")) else 1, **HARDEST)
+
+    directory, weights = whole
+    for value, expected in zip(model.get_weights(), weights, strict=True):
+        np.testing.assert_array_equal(value, expected)
+    assert newest_checkpoint(tmp_path)[0] == newest_checkpoint(directory)[0]
+    for name, expected in newest_checkpoint(directory)[1].items():
+        np.testing.assert_array_equal(newest_checkpoint(tmp_path)[1][name], expected, err_msg=name)
+    assert history(tmp_path) == history(directory)
+    assert [row["epoch"] for row in history(tmp_path)] == ["1", "2", "3", "4"]
+
+
+def test_every_kind_of_state_was_there_to_be_lost(whole):
+    directory, _ = whole
+    progress, held = newest_checkpoint(directory)
+    assert (progress["epoch"], progress["steps"], progress["batches"]) == (4, 28, 0)
+    rates = [row["learning_rate"] for row in progress["history"]]
+    assert rates[-1] < rates[0], "the plateau schedule had nothing to do"
+    assert progress["best_epoch"] >= 1
+    generators = [value for value in held.values() if value.dtype == np.int64 and value.shape == (2,)]
+    assert len(generators) == 1 and generators[0].any(), "dropout has no state"
+
+
+def test_a_run_that_is_over_is_left_as_it_is(whole, capsys):
+    directory, _ = whole
+    before = newest_checkpoint(directory)[0]
+    _, progress = start(directory, resume=True, **HARDEST)
+    assert newest_checkpoint(directory)[0] == before
+    assert progress.steps == 28
+    assert "Epoch" not in capsys.readouterr().out
+
+
+def test_what_the_user_sees(tmp_path, capsys):
+    start(tmp_path, epochs=2)
+    output, errors = capsys.readouterr()
+    first = output.splitlines()
+    assert first[0] == "Epoch 1/2" and first[1].startswith("7/7 - ") and "accuracy" in first[1]
+    assert first[2] == "Epoch 2/2" and len(first) == 4
+    lines = errors.splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("dev_loss: ") and lines[0].endswith(" (the best so far)")
+    head = (tmp_path / "history.csv").read_text().splitlines()[0]
+    assert head == "epoch,steps,seconds,learning_rate,accuracy,loss,dev_loss"
+
+
+def test_a_resumed_epoch_has_the_figures_of_all_its_batches_and_counts_on(tmp_path, monkeypatch, capsys):
+    with monkeypatch.context() as context, pytest.raises(Killed):
+        kill_after(context, callbacks.KeepPlace, "on_train_batch_end", 13)
+        start(tmp_path)
+    capsys.readouterr()
+    start(tmp_path, resume=True)
+    output, errors = capsys.readouterr()
+    assert errors.splitlines()[0] == "going on after 1 epochs and 5 batches"
+    assert output.splitlines()[0] == "Epoch 2/4"
+    assert output.splitlines()[1].startswith("2/2 - ")
+    assert output.splitlines()[3].startswith("7/7 - ")
+
+
+def test_resuming_nothing_starts_anew(tmp_path):
+    model, progress = start(tmp_path / "resumed", resume=True, epochs=1)
+    anew, _ = start(tmp_path / "anew", epochs=1)
+    assert progress.epoch == 1
+    for value, expected in zip(model.get_weights(), anew.get_weights(), strict=True):
+        np.testing.assert_array_equal(value, expected)
+
+
+def test_stopping_at_a_step_and_going_on_to_a_larger_one(whole, tmp_path):
+    for steps in (3, 10, 14, 25, None):
+        model, progress = start(tmp_path, resume=True, steps=steps, **HARDEST)
+        assert progress.steps == (steps or 28)
+        assert len(progress.history) == -(-progress.steps // BATCHES)
+    for value, expected in zip(model.get_weights(), whole[1], strict=True):
+        np.testing.assert_array_equal(value, expected)
+    assert [row["steps"] for row in history(tmp_path)] == ["7", "14", "21", "28"]
+
+
+def test_going_on_with_more_epochs(tmp_path):
+    start(tmp_path, epochs=1)
+    model, _ = start(tmp_path, resume=True, epochs=2)
+    whole, _ = start(tmp_path / "whole", epochs=2)
+    for value, expected in zip(model.get_weights(), whole.get_weights(), strict=True):
+        np.testing.assert_array_equal(value, expected)
+
+
+def scripted(*losses):
+    """Dev scores that are known in advance."""
+    left = list(losses)
+    return lambda model: lambda: {"dev_loss": left.pop(0)}
+
+
+def test_the_best_weights_are_kept(tmp_path, capsys):
+    saved = []
+    _, progress = start(tmp_path, scores=scripted(3.0, 2.0, 2.5, 2.0), saved=saved)
+    assert len(saved) == 2, "no worse and no equal score takes the place of the best"
+    assert (progress.best_epoch, progress.best_score) == (2, -2.0)
+    endings = [line.partition(" (")[2] for line in capsys.readouterr().err.splitlines()]
+    assert endings == ["the best so far)", "the best so far)", "best: epoch 2)", "best: epoch 2)"]
+
+
+def test_patience(tmp_path, capsys):
+    options = {"patience": 2, "epochs": 9}
+    _, progress = start(tmp_path, scores=scripted(3.0, 2.0, 2.5, 2.6), **options)
+    assert progress.epoch == 4
+    assert capsys.readouterr().err.splitlines()[-1] == "no better for 2 epochs: stopping"
+    _, progress = start(tmp_path, resume=True, scores=scripted(), **options)
+    assert progress.epoch == 4, "stopped for good"
+    _, progress = start(tmp_path, resume=True, scores=scripted(2.7), **options | {"patience": 3})
+    assert progress.epoch == 5
+
+
+def test_plateau_halves_the_learning_rate(tmp_path):
+    losses = [3.0, 2.0, 2.5, 2.6, 2.7, 1.0, 1.5, 1.6]
+    _, progress = start(
+        tmp_path, scores=scripted(*losses), epochs=8, learning_rate=0.4, schedule="plateau", plateau_patience=2
+    )
+    rates = [row["learning_rate"] for row in progress.history]
+    np.testing.assert_allclose(rates, [0.4, 0.4, 0.4, 0.4, 0.2, 0.2, 0.2, 0.2], rtol=1e-6)
+    assert progress.halved_at == 8
+
+
+def test_what_is_scored_and_kept_is_the_average_of_the_weights(tmp_path):
+    """a_1 = w_1 and a_t = 0.8 a_{t-1} + 0.2 w_t of the weights w_t after every step t."""
+    trained = []
+
+    class Watch(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            trained.append(self.model.get_weights())
+
+    seen, saved = [], []
+
+    def scores(model):
+        def dev_scores():
+            seen.append(model.get_weights())
+            return {"dev_loss": 1.0}
+
+        fit = model.fit
+        model.fit = lambda *data, callbacks, **options: fit(*data, callbacks=[Watch(), *callbacks], **options)
+        return dev_scores
+
+    model, _ = start(tmp_path, scores=scores, saved=saved, epochs=1, weight_average=0.8)
+    average = trained[0]
+    for weights in trained[1:]:
+        average = [0.8 * a + 0.2 * w for a, w in zip(average, weights, strict=True)]
+    for weights in (seen[0], saved[0], model.get_weights()):
+        for value, expected, last in zip(weights, average, trained[-1], strict=True):
+            np.testing.assert_allclose(value, expected, rtol=1e-5, atol=1e-6)
+            assert not np.allclose(value, last, rtol=1e-3)
+
+
+def test_a_loss_that_is_no_number_stops_the_run(tmp_path):
+    with pytest.raises(UserError) as caught:
+        start(tmp_path, optimizer="sgd", learning_rate=1e38, clip_norm=None)
+    assert str(caught.value).startswith("the loss is not a number after ")
+    assert "there is no checkpoint yet" in str(caught.value)
+    assert not list(tmp_path.glob("checkpoints/*"))
+
+
+def test_the_last_good_checkpoint_is_named_and_can_be_resumed(tmp_path, monkeypatch):
+    def poison(self, batch, logs=None):
+        if self.progress.steps == 9:
+            self.model.trainable_variables[0].assign(tf.fill([6, 3], np.nan))
+        original(self, batch, logs)
+
+    with monkeypatch.context() as context:
+        original = callbacks.KeepPlace.on_train_batch_end
+        context.setattr(callbacks.KeepPlace, "on_train_batch_end", poison)
+        with pytest.raises(UserError) as caught:
+            start(tmp_path)
+    good = tmp_path / "checkpoints" / "step-8"
+    assert str(caught.value) == (
+        f"the loss is not a number after 11 steps; the last good checkpoint is kept: {good};"
+        " train anew, in another directory, with a smaller learning_rate or clip_norm"
+    )
+    model, progress = start(tmp_path, resume=True)
+    assert progress.steps == 28
+    assert all(np.isfinite(value).all() for value in model.get_weights())
+
+
+@pytest.mark.parametrize("step", [4, 7], ids=["at a checkpoint", "at the end of an epoch"])
+def test_weights_that_are_no_numbers_are_never_saved(step, tmp_path, monkeypatch):
+    def poison(self, batch, logs=None):
+        if self.progress.steps == step - 1:
+            self.model.trainable_variables[0].assign(tf.fill([6, 3], np.nan))
+        original(self, batch, logs)
+
+    original = callbacks.KeepPlace.on_train_batch_end
+    monkeypatch.setattr(callbacks.KeepPlace, "on_train_batch_end", poison)
+    saved = []
+    with pytest.raises(UserError, match=f"not a number after {step} steps"):
+        start(tmp_path, saved=saved)
+    assert saved == []
+    assert [path.stem for path in tmp_path.glob("checkpoints/*.index")] == (["step-4"] if step == 7 else [])
+
+
+def test_other_data_are_refused(tmp_path, monkeypatch):
+    start(tmp_path, epochs=1)
+    monkeypatch.setitem(globals(), "BATCHES", 6)
+    with pytest.raises(UserError, match="started on data of 7 batches an epoch, not 6; resume it with the same files"):
+        start(tmp_path, resume=True)
