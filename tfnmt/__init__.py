@@ -6,9 +6,19 @@ The names below are imported when they are first used: TensorFlow takes seconds 
 import importlib
 
 _HOMES = {
+    "MaskedCrossEntropy": "tfnmt.training.losses",
+    "Perplexity": "tfnmt.training.metrics",
+    "SubwordTokenizer": "tfnmt.text.tokenizers",
+    "TokenAccuracy": "tfnmt.training.metrics",
     "Translator": "tfnmt.models.translator",
     "TranslatorConfiguration": "tfnmt.models.configuration",
+    "WordTokenizer": "tfnmt.text.tokenizers",
+    "count_dropped": "tfnmt.data.batching",
+    "evaluation_batches": "tfnmt.data.batching",
+    "find_preset": "tfnmt.models.presets",
     "load": "tfnmt.models.directory",
+    "sample_pairs": "tfnmt.data.sample",
+    "training_batches": "tfnmt.data.batching",
 }
 __all__ = list(_HOMES)
 

@@ -1,0 +1,27 @@
+"""What the README shows works as shown."""
+
+import re
+from pathlib import Path
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_python_example_runs(tmp_path, monkeypatch):
+    example = next(block for block in re.findall(r"```python\n(.*?)```", README, re.S) if "import tfnmt" in block)
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(example, names)
+    sentence = ["The small dog sees a red ball."]
+    assert names["same_model"].translate(sentence) == names["model"].translate(sentence)
+
+
+def test_every_script_it_names_exists():
+    scripts = set(re.findall(r"scripts/\w+\.py", README))
+    assert scripts
+    assert all((Path(__file__).parents[1] / script).is_file() for script in scripts)
+
+
+def test_every_preset_is_in_its_table():
+    from tfnmt.models.presets import PRESETS
+
+    assert set(re.findall(r"^\| `(\w+)` \|", README, re.M)) == set(PRESETS)
