@@ -55,8 +55,9 @@ def main(arguments, output):
             lowercase=arguments.bleu_lowercase,
         )
     if arguments.json:
-        not_in_json = (math.inf, -math.inf)  # such as the perplexity of a model that has learned nothing
-        print(json.dumps({name: None if value in not_in_json else value for name, value in figures.items()}), file=output)
+        if math.isinf(figures["perplexity"]):
+            figures["perplexity"] = None  # there is no infinity in JSON
+        print(json.dumps(figures), file=output)
     else:
         for name, value in figures.items():
             print(

@@ -24,7 +24,13 @@ from tfnmt.errors import UserError
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 SIZES = ("source_embedding_size", "target_embedding_size", "encoder_units", "attention_units")
 SMALL = ["--epochs", "2", "--set", "decoder_units=8", *(f"{name}=8" for name in SIZES), "batch_size=8"]
-SMALL += ["checkpoint_steps=5", "weight_average=0.9", "selection=loss"]
+SMALL += ["checkpoint_steps=5", "selection=loss"]
+# Everything else that a run has to remember.
+SMALL += [
+    "weight_average=0.8",
+    "accumulation_steps=2",
+    *(f"{name}_dropout=0.2" for name in ("source", "target", "state")),
+]
 
 
 def call(script, *arguments):

@@ -151,7 +151,7 @@ def test_a_run_that_is_over_is_left_as_it_is(whole, capsys):
     _, progress = start(directory, resume=True, **HARDEST)
     assert newest_checkpoint(directory)[0] == before
     assert progress.steps == 28
-    assert "Epoch" not in capsys.readouterr().out
+    assert capsys.readouterr() == ("", "the run is over, after 4 epochs\n")
 
 
 def test_what_the_user_sees(tmp_path, capsys):

@@ -50,7 +50,8 @@ def train(model, batches, batches_per_epoch, dev_scores, save_best, directory, c
                 f" not {batches_per_epoch:,}; resume it with the same files"
             )
         done = f"{progress.epoch} epochs" + (f" and {progress.batches} batches" if progress.batches else "")
-        print(f"going on after {done}", file=sys.stderr)
+        over = _is_over(progress, configuration)
+        print(f"{'the run is over,' if over else 'going on'} after {done}", file=sys.stderr)
 
     while not _is_over(progress, configuration):
         left = batches_per_epoch - progress.batches
