@@ -184,10 +184,11 @@ def test_scores_of_a_search_are_those_of_the_model(options, beam_size):
     translator = made(seed=3, **options)
     translator.decoder.b.assign([-100.0, *[0.0] * 9])  # no PADDING, which is not counted here
     texts = tf.constant(["a b c", "d", "f e"])
-    ids, scores = (x.numpy() for x in translator.search(texts, beam_size, length_penalty=0.0))
+    found = translator.search(texts, beam_size, length_penalty=0.0)
+    ids, scores = found.ids.numpy(), found.log_probabilities.numpy()
     source, maximum_lengths = translator.source_ids(texts), 2 * np.array([4, 2, 3]) + 10
     for place in range(beam_size):
-        words = np.where(ids[:, place] == END, 0, ids[:, place])
+        words = ids[:, place]
         lengths = (words != 0).sum(axis=1)
         assert (lengths <= maximum_lengths).all()
         labels = np.pad(words, [(0, 0), (0, 1)])

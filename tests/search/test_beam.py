@@ -1,201 +1,236 @@
-"""Beam search against all sequences that there are, of small random models."""
-
-import itertools
+"""Beam search against all sequences that there are, and against a search in plain Python."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfnmt.search.beam import NEVER, beam_search
-from tfnmt.search.greedy import greedy_search
+from tests.search.fake_models import END, PATHS, PLACES, START, VOCABULARY, FakeModel, check_same, in_numpy, words_of
+from tfnmt.errors import UserError
+from tfnmt.search.beam import BeamConfiguration, beam_search
+from tfnmt.search.one_by_one import greedy_search
+from tfnmt.search.step import NEVER
 
-END, START, VOCABULARY = 0, 1, 4
-SENTENCES = 3
-
-
-def random_tables(seed, words=VOCABULARY, sharpness=1.0):
-    """log p(next word | sentence, word before the last, last word), so that a search must carry its states along."""
-    e = sharpness * np.random.default_rng(seed).normal(size=[SENTENCES, words, words, words])
-    return np.log(np.exp(e) / np.exp(e).sum(axis=-1, keepdims=True)).astype(np.float32)
+ALL = 40  # results of 3 words at most: 1 + 3 + 9 + 27
 
 
-def step_with(tables):
-    def step(ids, states):
-        sentence, before = states
-        return tf.gather_nd(tf.constant(tables), tf.stack([sentence, before, ids], axis=1)), (sentence, ids)
-
-    return step
-
-
-def states_of(sentences):
-    return tf.constant(sentences, tf.int32), tf.fill([len(sentences)], START)
+def search(model, maximum_lengths, beam_size, sentences=None, coverage=None, **options):
+    sentences = range(len(maximum_lengths)) if sentences is None else sentences
+    lengths, c = tf.constant(maximum_lengths, tf.int32), BeamConfiguration(beam_size, **options)
+    found = in_numpy(beam_search(model.step, model.states(sentences), START, END, lengths, c, coverage))
+    model.check_notes(found, sentences)
+    return found
 
 
-def search(tables, maximum_lengths, beam_size, length_penalty, sentences=None):
-    sentences = list(range(len(maximum_lengths))) if sentences is None else sentences
-    lengths = tf.constant(maximum_lengths, tf.int32)
-    found = beam_search(step_with(tables), states_of(sentences), START, END, lengths, beam_size, length_penalty)
-    return [x.numpy() for x in found]
+def attended(notes):
+    return notes["attention"]
 
 
-def score(table, words, maximum_length, length_penalty):
-    """What a result's score is to be. At the maximum length it ends without END, which counts in its length alone."""
-    written = [*words, END] if len(words) < maximum_length else words
-    log_p, before, last = 0.0, START, START
-    for word in written:
-        log_p += table[before, last, word]
-        before, last = last, word
-    return log_p / (len(words) + 1) ** length_penalty
+def scorer(length_penalty=1.0, length_norm="length", coverage_penalty=0.0):
+    """What the score of a result is to be, of its log-probabilities and attention; |y| counts END in any case."""
+
+    def score(log_p, attention):
+        length = len(attention) if length_norm == "length" else (5 + len(attention)) / 6
+        uncovered = np.log(np.minimum(attention.sum(axis=0), 1.0)).sum()
+        return log_p.sum() / length**length_penalty + coverage_penalty * uncovered
+
+    return score
 
 
-def all_results(table, maximum_length, length_penalty):
-    """(score, words) of every sequence, best first."""
-    others = [word for word in range(VOCABULARY) if word != END]
-    sequences = [s for n in range(maximum_length + 1) for s in itertools.product(others, repeat=n)]
-    return sorted(((score(table, s, maximum_length, length_penalty), s) for s in sequences), reverse=True)
+def check_best(found, place, expected):
+    """The results of a place are the first of `expected`, (score, words) of all that there are, and no more."""
+    beam_size = found.ids.shape[1]
+    expected = expected[:beam_size]
+    np.testing.assert_allclose(found.scores[place, : len(expected)], [score for score, _ in expected], rtol=1e-5)
+    assert [words_of(found, place, n) for n in range(len(expected))] == [words for _, words in expected]
+    assert (found.scores[place, len(expected) :] == NEVER).all()
 
 
-def padded(words, length):
-    return [*words, *[0] * (length - len(words))]
+OPTIONS = [
+    *({"length_penalty": a, "length_norm": norm} for norm in ("length", "gnmt") for a in (0.0, 0.6, 1.0)),
+    {"coverage_penalty": 0.4},
+    {"coverage_penalty": 3.0, "length_penalty": 0.6, "length_norm": "gnmt"},
+]
 
 
-@pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.0])
-def test_a_beam_as_wide_as_the_space_finds_the_best_of_all(length_penalty):
-    tables, lengths, beam_size = random_tables(1), [3, 2, 3], 27
-    ids, scores = search(tables, lengths, beam_size, length_penalty)
-    for n, length in enumerate(lengths):
-        best = all_results(tables[n], length, length_penalty)[:beam_size]
-        np.testing.assert_allclose(scores[n, : len(best)], [s for s, _ in best], rtol=1e-5)
-        assert ids[n, : len(best)].tolist() == [padded(words, ids.shape[2]) for _, words in best]
-        assert (scores[n, len(best) :] == NEVER).all()
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_a_beam_as_wide_as_the_space_finds_the_best_of_all(options):
+    model, lengths = FakeModel(1), [3, 2, 3]
+    found = search(model, lengths, ALL, coverage=attended, **options)
+    for place, length in enumerate(lengths):
+        check_best(found, place, model.all_results(place, length, scorer(**options)))
 
 
-@pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.0])
-def test_stopping_early_loses_nothing(length_penalty):
-    """Where END is likely most results are short, and the search may stop before the longest."""
-    tables = random_tables(2, sharpness=3.0)
-    ids, scores = search(tables, [4, 4, 4], 81, length_penalty)
-    for n in range(SENTENCES):
-        best_score, best = all_results(tables[n], 4, length_penalty)[0]
-        np.testing.assert_allclose(scores[n, 0], best_score, rtol=1e-5)
-        assert ids[n, 0].tolist() == padded(best, ids.shape[2])
+@pytest.mark.parametrize("options", OPTIONS[::3], ids=str)
+def test_stopping_early_loses_nothing(options):
+    """Where END is likely the best results are short; 121 are all of 4 words at most."""
+    model = FakeModel(2, sharpness=3.0)
+    model.log_p[0, :, [0, 1, 3]] = NEVER  # nothing goes on here
+    found = search(model, [4, 4, 4], 121, coverage=attended, **options)
+    check_best(found, 0, [(scorer(**options)(*model.of_words(0, (), 4)), ())])
+    for place in (1, 2):
+        check_best(found, place, model.all_results(place, 4, scorer(**options)))
 
 
-@pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.0])
-def test_scores_are_those_of_the_results(length_penalty):
-    tables, lengths = random_tables(3), [6, 3, 1]
-    ids, scores = search(tables, lengths, 3, length_penalty)
-    assert (np.diff(scores, axis=1) <= 0).all()
-    for n, length in enumerate(lengths):
-        found = [[int(word) for word in row if word != END] for row in ids[n]]
-        assert len({tuple(words) for words in found}) == 3
-        expected = [score(tables[n], words, length, length_penalty) for words in found]
-        np.testing.assert_allclose(scores[n], expected, rtol=1e-5)
+def beam_search_in_python(model, sentence, maximum_length, beam_size, score):
+    live, ended = [(0.0, ())], []
+    for _ in range(maximum_length):
+        nexts = []
+        for total, words in live:
+            log_p = model.log_p[sentence, model.path(words)]
+            nexts += [(total + log_p[word], (*words, word)) for word in range(VOCABULARY)]
+        nexts.sort(reverse=True)
+        ended += [words[:-1] for _, words in nexts[:beam_size] if words[-1] == END]
+        live = [(total, words) for total, words in nexts if words[-1] != END][:beam_size]
+        if len(ended) >= beam_size:
+            break
+    else:
+        ended += [words for _, words in live]
+    results = [(score(*model.of_words(sentence, words, maximum_length)), words) for words in ended]
+    return sorted(results, reverse=True)
+
+
+@pytest.mark.parametrize("beam_size", [2, 3, 5])
+@pytest.mark.parametrize("options", OPTIONS[::2], ids=str)
+def test_a_narrow_beam_equals_one_in_plain_python(options, beam_size):
+    lengths = [7, 4, 2] * 4
+    model = FakeModel(beam_size, sentences=len(lengths))
+    found = search(model, lengths, beam_size, coverage=attended, **options)
+    for place, length in enumerate(lengths):
+        check_best(found, place, beam_search_in_python(model, place, length, beam_size, scorer(**options)))
+
+
+@pytest.mark.parametrize("options", OPTIONS[::2], ids=str)
+def test_a_beam_of_one_is_greedy_search(options):
+    lengths = [8, 4, 1] * 10
+    model, sentences = FakeModel(3, sentences=len(lengths)), range(len(lengths))
+    greedy = in_numpy(greedy_search(model.step, model.states(sentences), START, END, tf.constant(lengths)))
+    found = search(model, lengths, 1, coverage=attended, **options)
+    check_same(found._replace(scores=greedy.scores), greedy, sentences)
+
+
+def test_a_beam_of_one_is_greedy_search_where_words_are_equally_probable():
+    model = FakeModel(3)
+    model.log_p = np.round(model.log_p)
+    greedy = in_numpy(greedy_search(model.step, model.states([0, 1, 2]), START, END, tf.constant([8, 8, 8])))
+    check_same(search(model, [8, 8, 8], 1, length_penalty=0.0), greedy, range(3))
+
+
+@pytest.mark.parametrize("options", OPTIONS[::2], ids=str)
+def test_scores_are_those_of_the_results(options):
+    model, lengths = FakeModel(3), [6, 3, 1]
+    found = search(model, lengths, 3, coverage=attended, **options)
+    for place, length in enumerate(lengths):
+        assert len({words_of(found, place, n) for n in range(3)}) == 3
+        for n in range(3):
+            log_p, attention = model.of_words(place, words_of(found, place, n), length)
+            np.testing.assert_allclose(found.log_probabilities[place, n], log_p.sum(), rtol=1e-5)
+            np.testing.assert_allclose(found.scores[place, n], scorer(**options)(log_p, attention), rtol=1e-5)
 
 
 def test_a_longer_result_wins_by_the_length_penalty():
     """END at once has p = 0.4; three words and END have 0.6 · 0.8³ = 0.31, but 0.75 each."""
-    p = np.array([[0.4, 0.6, 0, 0, 0], [0.1, 0.1, 0.8, 0, 0], [0, 0.1, 0.1, 0.8, 0], [0.8, 0, 0.1, 0.1, 0]])
-    table = tf.constant(np.log(np.maximum(p, 1e-9)), tf.float32)
-    best = {}
-    for length_penalty in (0.0, 1.0):
-        # Word 4 is START, and stands in the first row.
-        ids, _ = beam_search(
-            lambda ids, states: (tf.gather(table, ids % 4), states),
-            (),
-            4,
-            END,
-            tf.constant([9]),
-            2,
-            length_penalty,
-        )
-        best[length_penalty] = [word for word in ids[0, 0].numpy().tolist() if word]
-    assert best == {0.0: [], 1.0: [1, 2, 3]}
+    after = {START: {END: 0.4, 3: 0.6}, 3: {0: 0.8, 1: 0.2}, 0: {4: 0.8, 1: 0.2}, 4: {END: 0.8, 1: 0.2}}
+    p = np.full([5, 5], 1e-9)
+    for word, nexts in after.items():
+        p[word, list(nexts)] = list(nexts.values())
+    table = tf.constant(np.log(p), tf.float32)
+
+    def best(**options):
+        def step(ids, states):
+            return tf.gather(table, ids), states, ()
+
+        found = in_numpy(beam_search(step, (), START, END, tf.constant([9]), BeamConfiguration(2, **options)))
+        assert found.notes == ()
+        np.testing.assert_allclose(np.exp(found.log_probabilities[0, 0]), 0.6 * 0.8**3 if found.lengths[0, 0] else 0.4)
+        return words_of(found, 0)
+
+    assert best(length_penalty=0.0) == ()
+    assert best(length_penalty=1.0) == (3, 0, 4)
+    assert best(length_penalty=0.2, length_norm="gnmt") == ()
+    assert best(length_penalty=1.0, length_norm="gnmt") == (3, 0, 4)
+
+
+def test_the_coverage_penalty_prefers_what_has_attended_to_all_places():
+    model = FakeModel(4)
+    model.attention[:] = 0.01
+    model.attention[:, [path for path in range(PATHS) if "3" in str(path)]] = 1.0  # after the word 3 all is seen
+    found = search(model, [2, 2, 2], 13, coverage=attended, coverage_penalty=10.0)
+    for place in range(3):
+        has_seen = [3 in words_of(found, place, n) for n in range(13)]
+        assert has_seen == sorted(has_seen, reverse=True)
+        assert 0 < sum(has_seen) < 13
 
 
 def test_maximum_length_of_each_sentence():
-    tables = random_tables(4)
-    tables[..., END] = -20.0
-    ids, scores = search(tables, [5, 0, 2], 3, 1.0)
-    assert [(row != 0).sum() for row in ids[:, 0]] == [5, 0, 2]
-    assert scores[1].tolist() == [0, NEVER, NEVER]
-    assert not ids[1].any()
+    model = FakeModel(4)
+    model.log_p[..., END] = -20.0
+    found = search(model, [5, 0, 2], 3)
+    assert found.lengths[:, 0].tolist() == [5, 0, 2]
+    assert found.scores[1].tolist() == [0, NEVER, NEVER]
 
 
 def test_all_maximum_lengths_zero():
-    ids, scores = search(random_tables(4), [0, 0, 0], 2, 1.0)
-    assert not ids.any()
-    assert scores.tolist() == [[0, NEVER]] * 3
+    found = search(FakeModel(4), [0, 0, 0], 2)
+    assert not found.lengths.any()
+    assert found.scores.tolist() == [[0, NEVER]] * 3
 
 
-@pytest.mark.parametrize("impossible", [-50.0, -np.inf])
-def test_an_end_that_is_never_probable(impossible):
-    tables = random_tables(5)
-    tables[..., END] = impossible
-    ids, scores = search(tables, [4, 3, 2], 2, 1.0)
-    assert [(row != 0).sum() for row in ids[:, 0]] == [4, 3, 2]
-    assert (scores > -5).all()
+@pytest.mark.parametrize("impossible", [-50.0, NEVER, -np.inf])
+def test_an_end_that_never_comes(impossible):
+    model = FakeModel(5)
+    model.log_p[..., END] = impossible
+    found = search(model, [4, 3, 2], 2)
+    assert found.lengths.tolist() == [[4, 4], [3, 3], [2, 2]]
+    assert (found.scores > -5).all()
+
+
+def test_nothing_can_be_written():
+    """Neither the end nor any word after the first."""
+    model = FakeModel(5)
+    model.log_p[..., END] = NEVER
+    model.log_p[0] = NEVER
+    model.log_p[0, :, 0] = -np.inf
+    model.log_p[0, START] = -1.0
+    model.log_p[0, START, END] = NEVER
+    found = search(model, [4, 4, 4], 2)
+    assert found.scores[0].tolist() == [NEVER, NEVER]
+    assert found.lengths.tolist() == [[0, 0], [4, 4], [4, 4]]
 
 
 def test_a_beam_wider_than_the_vocabulary():
     """Of one word or none there are four results, and no more are made up."""
-    tables = random_tables(6)
-    ids, scores = search(tables, [1, 1, 3], 10, 1.0)
-    for n in (0, 1):
-        best = all_results(tables[n], 1, 1.0)
-        np.testing.assert_allclose(scores[n, :4], [s for s, _ in best], rtol=1e-5)
-        assert [row[0] for row in ids[n, :4]] == [words[0] if words else 0 for _, words in best]
-        assert (scores[n, 4:] == NEVER).all()
-        assert not ids[n, 4:].any()
+    model, lengths = FakeModel(6), [1, 1, 3]
+    found = search(model, lengths, 10)
+    for place in (0, 1):
+        check_best(found, place, model.all_results(place, 1, scorer()))
 
 
-def test_a_sentence_alone_and_among_others_in_any_order():
-    tables, lengths = random_tables(7), np.array([6, 2, 4], np.int32)
-    ids, scores = search(tables, lengths, 3, 0.6)
-    turned_ids, turned_scores = search(tables, lengths[::-1], 3, 0.6, sentences=[2, 1, 0])
-    for n in range(SENTENCES):
-        alone_ids, alone_scores = search(tables, lengths[n : n + 1], 3, 0.6, sentences=[n])
-        for other_ids, other_scores in ((turned_ids[2 - n], turned_scores[2 - n]), (alone_ids[0], alone_scores[0])):
-            np.testing.assert_array_equal(other_scores, scores[n])
-            width = min(other_ids.shape[-1], ids.shape[-1])
-            np.testing.assert_array_equal(other_ids[:, :width], ids[n, :, :width])
-            assert not other_ids[:, width:].any()
-            assert not ids[n, :, width:].any()
+@pytest.mark.parametrize("beam_size", [1, 3])
+@pytest.mark.parametrize("coverage_penalty", [0.0, 0.3])
+def test_a_sentence_alone_and_among_others_in_any_order(coverage_penalty, beam_size):
+    model, lengths = FakeModel(7, sentences=8), np.array([6, 2, 9, 5, 1, 7, 3, 0], np.int32)
+    options = {"coverage": attended, "coverage_penalty": coverage_penalty, "length_penalty": 0.6}
+    found = search(model, lengths, beam_size, **options)
+    rtol = 1e-6 if coverage_penalty else 0.0  # TensorFlow's logarithm depends on the place, in its last digit
+    for places in ([0], [3], [7], [7, 6, 5, 4, 3, 2, 1, 0], [5, 5, 1, 2]):
+        check_same(search(model, lengths[places], beam_size, places, **options), found, places, rtol)
 
 
-def greedy(tables, lengths):
-    ids, scores = greedy_search(step_with(tables), states_of([0, 1, 2]), START, END, tf.constant(lengths))
-    return ids.numpy(), scores.numpy()
+def test_an_empty_batch():
+    found = search(FakeModel(7), [], 3)
+    assert found.scores.shape == (0, 3)
+    assert found.ids.shape[:2] == (0, 3)
+    assert found.notes["attention"].shape[::3] == (0, PLACES)
 
 
-def test_a_beam_of_one_is_greedy_where_one_word_is_far_more_probable_than_the_rest():
-    tables, lengths = random_tables(8, sharpness=20.0), [6, 4, 5]
-    ids, scores = search(tables, lengths, 1, 0.0)
-    greedy_ids, greedy_scores = greedy(tables, lengths)
-    for beam, row in zip(ids[:, 0], greedy_ids, strict=True):
-        assert [word for word in beam if word] == [word for word in row if word]
-    np.testing.assert_allclose(scores[:, 0], greedy_scores, rtol=1e-5)
+@pytest.mark.parametrize(
+    "options", [{"beam_size": 0}, {"length_penalty": -1.0}, {"coverage_penalty": -1.0}, {"length_norm": "words"}]
+)
+def test_a_configuration_that_makes_no_sense(options):
+    with pytest.raises(UserError, match=f"{list(options)[0]}=.*: allowed is"):
+        BeamConfiguration(**options)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_a_beam_of_one_is_never_worse_than_greedy(seed):
-    """It may be better: it also considers to end where another word is more probable than END."""
-    tables, lengths = random_tables(seed), [6, 4, 5]
-    _, scores = search(tables, lengths, 1, 0.0)
-    assert (scores[:, 0] >= greedy(tables, lengths)[1] - 1e-5).all()
-
-
-def test_a_graph_for_batches_of_any_size_equals_eager_mode():
-    tables = random_tables(9)
-
-    def run(sentences, lengths):
-        states = (sentences, tf.fill([tf.size(sentences)], START))
-        return beam_search(step_with(tables), states, START, END, lengths, 3, 1.0)
-
-    unknown = tf.TensorSpec([None], tf.int32)
-    graph = tf.function(run, input_signature=[unknown, unknown], autograph=False)
-    for sentences, lengths in (([1], [4]), ([0, 1, 2], [3, 0, 5]), ([], [])):
-        found = graph(tf.constant(sentences, tf.int32), tf.constant(lengths, tf.int32))
-        expected = search(tables, lengths, 3, 1.0, sentences)
-        for x, y in zip(found, expected, strict=True):
-            np.testing.assert_allclose(x, y, rtol=1e-5)
+def test_a_coverage_penalty_without_attention():
+    with pytest.raises(UserError, match="coverage_penalty=0.5: allowed is 0"):
+        search(FakeModel(8), [1, 1, 1], 2, coverage_penalty=0.5)

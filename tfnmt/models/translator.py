@@ -9,8 +9,8 @@ from tfnmt.configuration import from_json, to_json
 from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.encoder import Encoder
 from tfnmt.models.configuration import TranslatorConfiguration
-from tfnmt.search.beam import beam_search
-from tfnmt.search.greedy import greedy_search
+from tfnmt.search.beam import BeamConfiguration, beam_search
+from tfnmt.search.one_by_one import greedy_search
 from tfnmt.text.tokenizers import END, PADDING, START, tokenizer_from_config
 
 
@@ -107,27 +107,42 @@ class Translator(keras.Model):
 
     def _new_search(self, beam_size, length_penalty):
         def search(texts):
-            ids, _ = self.search(texts, beam_size, length_penalty)
-            return self.target_tokenizer.decode(ids[:, 0])
+            found = self.search(texts, beam_size, length_penalty)
+            return self.target_tokenizer.decode(found.ids[:, 0])
 
         return tf.function(search, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
 
     def search(self, texts, beam_size, length_penalty):
-        """Strings [batch] → (ids [batch, beam_size, length], scores [batch, beam_size]), best first."""
+        """Strings [batch] → a `Found` of beam_size results for each, whose notes are the attention."""
         source = self.source_ids(texts)
-        states, memory = self.decoder.start(self.encoder(source))
-        memory = {name: tf.repeat(part, beam_size, axis=0) for name, part in memory.items()}
+        step, states = self.search_step(source, beam_size)
         real = tf.reduce_sum(tf.cast(source != PADDING, tf.int32), axis=1)
         maximum_lengths = 2 * real + 10  # a translation of more words than that has lost its way
+        if beam_size == 1:
+            return greedy_search(step, states, START, END, maximum_lengths)
+        configuration = BeamConfiguration(beam_size=beam_size, length_penalty=length_penalty)
+        return beam_search(step, states, START, END, maximum_lengths, configuration)
+
+    def search_step(self, source, copies=1):
+        """What `tfnmt.search` works on.
+
+        Args:
+            source: int32 [batch, source_length], as `source_ids` gives it.
+            copies: rows that the step has for each sentence, one after the other.
+
+        Returns:
+            (step, states): the step function over [batch · copies] rows, which notes {"attention": α [rows,
+            source_length]} of each word (nothing without attention), and the first states, [batch] rows.
+        """
+        states, memory = self.decoder.start(self.encoder(source))
+        memory = {name: tf.repeat(part, copies, axis=0) for name, part in memory.items()}
 
         def step(ids, states):
-            scores, states, _ = self.decoder.step(ids, states, memory)
-            return tf.nn.log_softmax(tf.cast(scores, tf.float32)), states
+            scores, states, attention = self.decoder.step(ids, states, memory)
+            notes = {} if attention is None else {"attention": attention}
+            return tf.nn.log_softmax(tf.cast(scores, tf.float32)), states, notes
 
-        if beam_size == 1:
-            ids, scores = greedy_search(step, states, START, END, maximum_lengths)
-            return ids[:, tf.newaxis], scores[:, tf.newaxis]
-        return beam_search(step, states, START, END, maximum_lengths, beam_size, length_penalty)
+        return step, states
 
     def source_ids(self, texts):
         """Strings [batch] → int32 [batch, source_length]: the words, cut at `maximum_source_length`, END, padding."""

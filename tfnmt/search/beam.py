@@ -1,100 +1,161 @@
 """Beam search: keep the K most probable beginnings at each place, in the graph and over any step function."""
 
+from dataclasses import dataclass
+from typing import Literal
+
 import tensorflow as tf
 
-NEVER = -1e9  # the score of what must not be chosen; finite, so that sums stay numbers
+from tfnmt.configuration import check_types, option, require
+from tfnmt.search.arrays import growing_array, zero_unless
+from tfnmt.search.result import Found
+from tfnmt.search.step import NEVER
+from tfnmt.search.top_k import top_k
 
 
-def beam_search(step, states, start, end, maximum_lengths, beam_size, length_penalty=1.0):
-    """Find the results y of the highest score log p(y) / |y|^length_penalty, |y| counting `end`.
+@dataclass(frozen=True)
+class BeamConfiguration:
+    """What a beam search looks for."""
 
-    Every live beginning may end at each step; the K best ended ones are kept apart from the K best live ones,
-    and a sentence is finished when no live one can still win.
+    beam_size: int = option(5, "K, how many beginnings are kept")
+    length_penalty: float = option(1.0, "α of the length that log-probabilities are divided by; 0 compares plain sums")
+    length_norm: Literal["length", "gnmt"] = option("length", "|y|^α, or ((5 + |y|) / 6)^α (Wu et al. 2016)")
+    coverage_penalty: float = option(0.0, "β of the penalty for source words that no word has attended to")
+
+    def __post_init__(self):
+        check_types(self)
+        require(self.beam_size >= 1, "beam_size", self.beam_size, "a whole number from 1")
+        require(self.length_penalty >= 0, "length_penalty", self.length_penalty, "a number from 0")
+        require(self.coverage_penalty >= 0, "coverage_penalty", self.coverage_penalty, "a number from 0")
+
+
+def beam_search(step, states, start, end, maximum_lengths, configuration, coverage=None):
+    """Find the K results y of the highest score
+
+        log p(y) / norm(|y|) + β Σ_j log min(Σ_i a_ij, 1)        (Wu et al. 2016, arXiv:1609.08144, eq. 14)
+
+    where |y| and i count `end` too, written or not. A beginning is a result when `end` is among its sentence's K best
+    next words, or at its maximum length. A sentence is finished when it has K results or no beginning is left. A beam
+    of 1 is greedy search.
 
     Args:
-        step: `step(ids, states) -> (log_probabilities, states)` over rows [batch · beam_size], the beams of
-            one sentence together.
-        states: a tuple of tensors [batch, ...], the states before the first word.
+        step: a step function over rows [batch · K], the beams of one sentence together; see `tfnmt.search.step`.
+        states: the states before the first word, of [batch] rows.
         start, end: ids of the word before the first and after the last.
         maximum_lengths: int32 [batch], words of each result at most, without `end`.
-        beam_size: K.
-        length_penalty: exponent of the length; 0 compares sums of log-probabilities.
+        configuration: a `BeamConfiguration`.
+        coverage: needed for a coverage penalty: a function from a step's notes to a_i, float32 [rows, places]; 1 at
+            places that need not be covered.
 
     Returns:
-        (ids, scores): int32 [batch, beam_size, length], best first, 0 after the last word; and float
-        [batch, beam_size], the normalised scores, `NEVER` where fewer than `beam_size` results exist.
+        A `Found` with n = K.
+
+    Raises:
+        UserError: a coverage penalty without `coverage`.
     """
-    batch = tf.shape(maximum_lengths)[0]
-    longest = tf.reduce_max(maximum_lengths)
-    final_norms = _norm(maximum_lengths + 1, length_penalty)
-    states = tuple(tf.repeat(state, beam_size, axis=0) for state in states)
-    first_row = beam_size * tf.range(batch)[:, tf.newaxis]
+    c, beam_size = configuration, configuration.beam_size
+    covers = c.coverage_penalty > 0
+    require(coverage or not covers, "coverage_penalty", c.coverage_penalty, "0, for a model without attention")
+    limits = maximum_lengths[:, tf.newaxis]
+    shape = tf.stack([tf.shape(maximum_lengths)[0], beam_size])
+    every_row = tf.reshape(tf.range(tf.reduce_prod(shape)), shape)
 
-    def unfinished(i, ids, states, live, ended, history):
-        best = tf.reduce_max(live, axis=1)
-        can_win = (best > NEVER) & (best / final_norms > tf.reduce_min(ended[0], axis=1))
-        return (i == 0) | ((i <= longest) & tf.reduce_any(can_win))
+    def unfinished(i, ids, states, live, seen, ended, history):
+        return (i == 0) | tf.reduce_any(live > NEVER / 2)
 
-    def body(i, ids, states, live, ended, history):
-        log_probabilities, states = step(tf.reshape(ids, [-1]), states)
-        vocabulary_size = tf.shape(log_probabilities)[-1]
-        log_probabilities = tf.reshape(log_probabilities, [batch, beam_size, vocabulary_size])
+    def body(i, ids, states, live, seen, ended, history):
+        log_p, states, notes = step(ids, states)
+        totals, words, rows = _next_words(log_p, live, every_row)
+        ending, from_rows = _endings(totals, rows, words == end, live, every_row, i >= limits)
+        scores = ending / _norm(i + 1, c)
+        if covers:
+            seen += coverage(notes)
+            scores += c.coverage_penalty * tf.gather(_uncovered(seen), from_rows)
+        scores = tf.where(ending > NEVER / 2, scores, NEVER)
+        lengths = tf.fill(shape, i)
+        now = {"scores": scores, "log_probabilities": ending, "lengths": lengths, "rows": from_rows}
+        ended = _best_of(ended, now)
 
-        # At its maximum length a beginning ends, without the word that says so.
-        at_limit = (i >= maximum_lengths)[:, tf.newaxis]
-        ending = live + tf.where(at_limit, 0.0, log_probabilities[:, :, end])
-        scores = tf.where(live > NEVER, ending / _norm(i + 1, length_penalty), NEVER)
-        ended = _keep_best(ended, scores, i, beam_size)
+        finished = (i >= limits) | (ended["scores"][:, -1:] > NEVER)
+        live, chosen = tf.math.top_k(tf.where(finished | (words == end), NEVER, totals), beam_size)
+        ids, parents = (tf.reshape(tf.gather(x, chosen, batch_dims=1), [-1]) for x in (words, rows))
+        states, seen, notes = tf.nest.map_structure(lambda x: tf.gather(x, parents), (states, seen, notes))
+        history = tf.nest.map_structure(lambda array, x: array.write(i, x), history, (ids, parents, notes))
+        return i + 1, ids, states, live, seen, ended, history
 
-        without_end = tf.where(tf.range(vocabulary_size) == end, NEVER, 0.0)
-        total = live[:, :, tf.newaxis] + log_probabilities + without_end
-        live, chosen = tf.math.top_k(tf.reshape(total, [batch, -1]), beam_size)
-        live = tf.where(at_limit, NEVER, tf.maximum(live, NEVER))
-        parents, ids = chosen // vocabulary_size, chosen % vocabulary_size
-        rows = tf.reshape(first_row + parents, [-1])
-        history = (history[0].write(i, ids), history[1].write(i, parents))
-        return i + 1, ids, tuple(tf.gather(state, rows) for state in states), live, ended, history
-
-    # At first all beams are one beginning: only one of them is alive.
-    live = tf.tile([[0.0] + [NEVER] * (beam_size - 1)], [batch, 1])
-    nothing = tf.zeros([batch, beam_size], tf.int32)
-    ended = (tf.fill([batch, beam_size], NEVER), nothing, nothing)
-    empty = {"size": 0, "dynamic_size": True, "element_shape": [None, beam_size]}
-    history = tuple(tf.TensorArray(tf.int32, **empty) for _ in range(2))
-    first = (0, tf.fill([batch, beam_size], start), states, live, ended, history)
+    states = tf.nest.map_structure(lambda x: tf.repeat(x, beam_size, axis=0), states)
+    ids = tf.fill([tf.size(every_row)], start)
+    _, _, notes = step(ids, states)  # only its structure and shapes: unused operations leave the graph
+    seen = tf.zeros_like(coverage(notes)) if covers else ()
+    history = tf.nest.map_structure(growing_array, (ids, ids, notes))
+    never, nothing = tf.fill(shape, NEVER), tf.zeros(shape, tf.int32)
+    ended = {"scores": never, "log_probabilities": never, "lengths": nothing, "rows": every_row}
+    live = tf.where(tf.range(beam_size) == 0, 0.0, never)  # at first all beams are one beginning: only one is alive
+    first = (0, ids, states, live, seen, ended, history)
     *_, ended, history = tf.while_loop(unfinished, body, first)
-    return _trace_back(ended, *(array.stack() for array in history)), ended[0]
+    ids, notes = _of_results(ended, *history)
+    return Found(ids, ended["lengths"], ended["scores"], ended["log_probabilities"], notes)
 
 
-def _norm(length, length_penalty):
-    return tf.cast(length, tf.float32) ** length_penalty
+def _next_words(log_p, live, every_row):
+    """The words that may come next: log p of beginnings with them, their ids, their rows, [batch, candidates].
 
-
-def _keep_best(ended, scores, step, beam_size):
-    """The best of what had ended and of what ends now: scores, the step at which each ends (its length), and
-    its beam there.
+    Of each beam the K + 1 best, since one of them may be `end`.
     """
-    shape = tf.shape(scores)
-    now = (tf.maximum(scores, NEVER), tf.fill(shape, step), tf.broadcast_to(tf.range(beam_size), shape))
-    both = [tf.concat(pair, axis=1) for pair in zip(ended, now, strict=True)]
-    best, chosen = tf.math.top_k(both[0], beam_size)
-    return (best, *(tf.gather(values, chosen, batch_dims=1) for values in both[1:]))
+    batch, beam_size = tf.shape(live)[0], live.shape[1]
+    best, words = top_k(log_p, beam_size + 1)
+    totals, rows = tf.reshape(live, [-1, 1]) + best, tf.zeros_like(words) + tf.reshape(every_row, [-1, 1])
+    return [tf.reshape(x, [batch, beam_size * tf.shape(best)[1]]) for x in (totals, words, rows)]
 
 
-def _trace_back(ended, ids, parents):
-    """Follow each ended result from its last word to its first.
+def _endings(totals, rows, is_end, live, every_row, at_limit):
+    """The beginnings that end now, [batch, K]: their log p, `NEVER` where there are fewer, and their rows.
 
-    ids, parents: [steps, batch, beam]; returns [batch, beam, steps].
+    They are those whose `end` is among the K best next words. At the maximum length all end, without that word.
     """
-    _, lengths, beams = ended
-    steps = tf.shape(ids)[0]
-    words = tf.TensorArray(tf.int32, size=steps, element_shape=[None, None])
+    best, chosen = tf.math.top_k(totals, live.shape[1])
+    best = tf.where(tf.gather(is_end, chosen, batch_dims=1), best, NEVER)
+    return tf.where(at_limit, live, best), tf.where(at_limit, every_row, tf.gather(rows, chosen, batch_dims=1))
 
-    def body(i, beams, words):
-        inside = i < lengths
-        word = tf.gather(ids[i], beams, batch_dims=1)
-        before = tf.gather(parents[i], beams, batch_dims=1)
-        return i - 1, tf.where(inside, before, beams), words.write(i, tf.where(inside, word, 0))
 
-    *_, words = tf.while_loop(lambda i, *_: i >= 0, body, (steps - 1, beams, words))
-    return tf.transpose(words.stack(), [1, 2, 0])
+def _norm(length, c):
+    length = tf.cast(length, tf.float32)
+    return (length if c.length_norm == "length" else (5 + length) / 6) ** c.length_penalty
+
+
+def _uncovered(seen):
+    """Σ_j log min(Σ_i a_ij, 1), of Σ_i a_ij [rows, places]."""
+    return tf.reduce_sum(tf.math.log(tf.clip_by_value(seen, 1e-9, 1.0)), axis=-1)
+
+
+def _best_of(ended, now):
+    """The K best of the results that there were and of those that there are now."""
+    both = {name: tf.concat([ended[name], now[name]], axis=1) for name in ended}
+    _, chosen = tf.math.top_k(both["scores"], ended["scores"].shape[1])
+    return {name: tf.gather(x, chosen, batch_dims=1) for name, x in both.items()}
+
+
+def _of_results(ended, ids, parents, notes):
+    """The words and notes of each result, [batch, K, steps, ...], followed from its last row to its first.
+
+    Args:
+        ended: the results' lengths and the rows in which they ended, int32 [batch, K].
+        ids, parents, notes: arrays of the words and notes of every row and of the row that each came from.
+    """
+    parents, written = parents.stack(), tf.nest.map_structure(lambda array: array.stack(), (ids, notes))
+    steps, shape = tf.shape(parents)[0], tf.shape(ended["lengths"])
+    rows, lengths = (tf.reshape(ended[name], [-1]) for name in ("rows", "lengths"))
+
+    def body(i, rows, followed):
+        before = tf.where(i < lengths, tf.gather(parents[i], rows), rows)
+        return i - 1, before, followed.write(i, rows)
+
+    followed = tf.TensorArray(tf.int32, size=steps, element_shape=[None])
+    *_, followed = tf.while_loop(lambda i, *_: i >= 0, body, (steps - 1, rows, followed))
+    rows = followed.stack()
+
+    def of_results(x):
+        x = zero_unless(tf.range(steps)[:, tf.newaxis] < lengths, tf.gather(x, rows, batch_dims=1))
+        x = tf.transpose(x, [1, 0, *range(2, x.shape.rank)])
+        return tf.reshape(x, tf.concat([shape, tf.shape(x)[1:]], axis=0))
+
+    return tf.nest.map_structure(of_results, written)
