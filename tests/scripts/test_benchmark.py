@@ -1,0 +1,155 @@
+"""The benchmark: what it counts, how it alternates, how it speaks with a peer. None has to be installed."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tfnmt.data.parallel import ParallelFiles
+from tfnmt.errors import UserError
+from tfnmt.inspection.alternation import alternate, ratio_figures
+from tfnmt.inspection.matrix_rate import matrix_rate
+from tfnmt.inspection.peer_process import PeerProcess
+from tfnmt.inspection.translator_training import compare_training, our_model, our_weights
+from tfnmt.inspection.work import meets, products_per_target_word
+from tfnmt.text.tokenizers import WordTokenizer
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "benchmark.py"
+
+# Two pairs: 3 and 1 source words, 2 and 2 target words.
+SOURCE = np.array([[5, 6, 3], [3, 0, 0]])
+LABELS = np.array([[7, 3], [8, 3]])
+BATCH = ({"source": SOURCE, "target": LABELS}, LABELS)
+
+# Stands in for JoeyNMT: claims the weights of a small model, and to be done in a quarter of a second.
+FAKE_WORKER = """
+import json, sys
+print(json.dumps({"weights": {"decoder.output_layer.weight": [10, 4]}, "encoder_size": 4}), flush=True)
+for line in sys.stdin:
+    print(json.dumps({"seconds": 0.25}), flush=True)
+"""
+
+
+def tokenizers(source_words=7, target_words=9):
+    return [WordTokenizer([f"w{i}" for i in range(count)]) for count in (source_words, target_words)]
+
+
+def test_products_are_counted_by_what_each_weight_meets():
+    weights = {
+        "src_embed.lut.weight": (100, 2),
+        "encoder.rnn.weight_ih_l0": (3, 2),  # 4 source words
+        "encoder.rnn.bias_ih_l0": (3,),
+        "decoder.bridge_layer.weight": (5, 2),  # 2 sentences
+        "decoder.attention.energy_layer.weight": (1, 7),  # 3 · 2 + 1 · 2 pairs of words
+        "decoder.output_layer.weight": (10, 4),  # 4 target words
+    }
+    multiplications = 4 * 3 * 2 + 2 * 5 * 2 + 8 * (7 + 6) + 4 * 10 * 4
+    assert products_per_target_word(weights, 6, [BATCH]) == 2 * multiplications / 4
+    assert products_per_target_word(weights, 6, [BATCH, BATCH]) == 2 * multiplications / 4
+
+
+def test_every_matrix_of_ours_is_known():
+    names = {"conditional": None, "input_feeding": None, "multi30k": None}
+    for kind in names:
+        shapes, encoder_size = our_weights(our_model(SimpleNamespace(model=kind, model_size=6), tokenizers()))
+        names[kind] = {name: meets(name) for name, shape in shapes.items() if len(shape) == 2}
+        assert kind == "multi30k" or encoder_size == 6
+    assert names["conditional"] == {
+        "encoder/E/embeddings": "nothing",
+        "encoder/layer_0_forward/W": "source words",
+        "encoder/layer_0_forward/U": "source words",
+        "encoder/layer_0_backward/W": "source words",
+        "encoder/layer_0_backward/U": "source words",
+        "decoder/E/embeddings": "nothing",
+        "decoder/z_0_0/kernel": "sentences",
+        "decoder/first/W": "target words",
+        "decoder/first/U": "target words",
+        "decoder/attention/W_a": "target words",
+        "decoder/attention/U_a": "source words",
+        "decoder/attention/v": "pairs of words",
+        "decoder/second/W": "target words",
+        "decoder/second/U": "target words",
+        "decoder/w": "target words",
+    }
+    assert names["input_feeding"]["decoder/W_f"] == "target words"
+    assert names["multi30k"]["decoder/E/embeddings"] == "nothing"
+    assert names["multi30k"]["decoder/w"] == "target words"  # tied, and multiplied with all the same
+
+
+def test_ours_has_at_least_the_products_of_joeynmt():
+    """The table of multiplications for a target word in `tfnmt.inspection.translator_training`, at 512 units."""
+    joeynmt = 768 * 1536 + 512 * 1536 + 512 * 512 + 1024 * 512 + 512 * 7859
+    assert joeynmt == 6_776_320
+    for kind, count in (("conditional", 7_038_464), ("input_feeding", 7_431_680)):
+        model = our_model(SimpleNamespace(model=kind, model_size=512), tokenizers(1, 7855))
+        shapes, _ = our_weights(model)
+        in_words = [
+            np.prod(shape) for name, shape in shapes.items() if len(shape) == 2 and meets(name) == "target words"
+        ]
+        assert sum(in_words) == count >= joeynmt
+
+
+def test_sides_take_turns_at_going_first():
+    calls = []
+
+    def side(name, values):
+        return lambda: calls.append(name) or next(values)
+
+    measurements = {"ours": side("ours", iter([30.0, 20.0, 60.0])), "peer": side("peer", iter([10.0, 10.0, 15.0]))}
+    rates = alternate(measurements, rounds=3)
+    assert calls == ["ours", "peer", "peer", "ours", "ours", "peer"]
+    assert rates == {"ours": [30.0, 20.0, 60.0], "peer": [10.0, 10.0, 15.0]}
+    figures = ratio_figures(**rates)
+    assert figures == {"ours": 30.0, "peer": 10.0, "ratio": 3.0, "ratio_min": 2.0, "ratio_max": 4.0}
+
+
+def test_matrix_rate_of_any_shape():
+    assert matrix_rate(3, 4, 8, seconds=0.001) > 0
+    assert matrix_rate(4, 4, 4, seconds=0.001) > 0
+
+
+def test_figures_of_a_comparison(tmp_path, monkeypatch):
+    (tmp_path / "peers").mkdir()
+    (tmp_path / "peers" / "joeynmt_worker.py").write_text(FAKE_WORKER)
+    monkeypatch.setattr("tfnmt.inspection.translator_training.PEERS", tmp_path / "peers")
+    (tmp_path / "text.tsv").write_text("a b a\tc d\nb a\td d c\n" * 4)
+    options = SimpleNamespace(
+        model="conditional", model_size=8, batch_size=2, batches=2, rounds=2, threads=1, peer_python=sys.executable
+    )
+    figures = compare_training(ParallelFiles(str(tmp_path / "text.tsv")), options)
+    assert figures["unit"] == "target words/s"
+    assert figures["peer_weights"] == 40
+    assert 2 * 2 * 3 / 0.25 <= figures["peer"] <= 2 * 2 * 4 / 0.25
+    assert figures["ratio_min"] <= figures["ratio"] <= figures["ratio_max"]
+    assert figures["share_of_matrix_rate"] > 0 < figures["matrix_gflops"]
+    json.dumps(figures)
+
+    with pytest.raises(UserError, match="has 4 full batches of 2 pairs, fewer than 5"):
+        compare_training(ParallelFiles(str(tmp_path / "text.tsv")), SimpleNamespace(**vars(options) | {"batches": 5}))
+
+
+def test_a_worker_that_ends_says_why(tmp_path):
+    worker = tmp_path / "worker.py"
+    worker.write_text("import a_peer_that_is_not_installed")
+    with PeerProcess(sys.executable, worker, tmp_path, {}) as peer:
+        with pytest.raises(UserError, match="has ended: ModuleNotFoundError: No module named 'a_peer_that"):
+            peer.answer()
+        with pytest.raises(UserError, match="has ended: ModuleNotFoundError"):
+            peer.ask()
+    with pytest.raises(UserError, match="nowhere/python: No such file or directory; name a Python"):
+        PeerProcess(tmp_path / "nowhere" / "python", worker, tmp_path, {})
+
+
+def test_the_worker_of_joeynmt_imports_nothing_of_ours():
+    assert "tfnmt" not in (SCRIPT.parents[1] / "tfnmt" / "inspection" / "peers" / "joeynmt_worker.py").read_text()
+
+
+def test_a_peer_is_asked_for_at_once():
+    finished = subprocess.run([sys.executable, SCRIPT, "train-translator"], capture_output=True, text=True)
+    assert finished.returncode == 2
+    (line,) = finished.stderr.splitlines()
+    assert line.startswith("error: the following arguments are required: --peer, --peer-python")

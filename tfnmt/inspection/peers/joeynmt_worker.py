@@ -1,0 +1,156 @@
+"""Trains a recurrent translator with JoeyNMT 2.3 (Kreutzer et al. 2019, arXiv:1907.12484), to be timed beside ours.
+
+Runs as a process of its own, in a Python that has joeynmt and torch, and imports nothing of this project:
+
+    python joeynmt_worker.py SETTINGS.json BATCHES.npz
+
+It says what it has made in one line of JSON. Then, for each line that comes in, it trains on all batches once and
+answers with a line {"seconds": ...}. It ends with its standard input. The model, the loss and the training step are
+JoeyNMT's own; only the data do not come from its loader, but as ids, the same padded batches that the other side has.
+"""
+
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import torch
+from joeynmt.batch import Batch
+from joeynmt.config import parse_train_args
+from joeynmt.model import build_model
+from joeynmt.training import TrainManager
+from joeynmt.vocabulary import Vocabulary
+
+CPU = torch.device("cpu")
+
+
+def main(settings_file, batches_file):
+    answers, sys.stdout = sys.stdout, sys.stderr  # whatever a library prints is no answer
+    settings = json.loads(Path(settings_file).read_text(encoding="utf-8"))
+    torch.set_num_threads(settings["threads"])
+    torch.manual_seed(settings["seed"])
+    with tempfile.TemporaryDirectory() as directory:
+        manager = make_manager(settings, Path(directory))
+        batches = read_batches(batches_file)
+        say(answers, describe(manager.model))
+        for _ in sys.stdin:
+            start = time.perf_counter()
+            train(manager, batches)
+            say(answers, {"seconds": time.perf_counter() - start})
+
+
+def make_manager(settings, directory):
+    """JoeyNMT's trainer, with a model of the given sizes; options as in its configs/rnn_small.yaml unless told."""
+    embeddings = {"embedding_dim": settings["embedding_size"], "scale": False}
+    configuration = {
+        "initializer": "xavier_uniform",
+        "embed_initializer": "normal",
+        "embed_init_weight": 0.1,
+        "bias_initializer": "zeros",
+        "encoder": {
+            "type": "recurrent",
+            "rnn_type": "gru",
+            "embeddings": embeddings,
+            "hidden_size": settings["encoder_units"],
+            "bidirectional": True,
+            "num_layers": 1,
+            "dropout": 0.0,
+        },
+        "decoder": {
+            "type": "recurrent",
+            "rnn_type": "gru",
+            "embeddings": embeddings,
+            "hidden_size": settings["decoder_units"],
+            "num_layers": 1,
+            "dropout": 0.0,
+            "hidden_dropout": 0.0,
+            "input_feeding": True,
+            "init_hidden": "bridge",
+            "attention": "bahdanau",
+        },
+    }
+    training = {
+        "optimizer": "adam",
+        "learning_rate": settings["learning_rate"],
+        "scheduling": "exponential",  # by epochs, so never here; its "plateau" does not know the newest torch
+        "clip_grad_val": 1.0,
+        "label_smoothing": 0.0,
+        "normalization": "batch",
+        "batch_size": 64,  # asked for, but the batches are made already
+    }
+    vocabularies = [vocabulary(settings[f"{side}_vocabulary_size"]) for side in ("source", "target")]
+    model = build_model(configuration, *vocabularies)
+    model.loss_function = ("crossentropy", training["label_smoothing"])
+    return TrainManager(
+        rank=0,
+        model=model,
+        model_dir=directory,
+        device=CPU,
+        autocast={"device_type": "cpu", "enabled": False},
+        train_args=parse_train_args(training, "train"),
+    )
+
+
+def vocabulary(size):
+    """One of so many words. What they are does not matter: sentences come as ids."""
+    special = {"unk_id": 0, "pad_id": 1, "bos_id": 2, "eos_id": 3, "sep_id": None, "sep_token": None, "lang_tags": []}
+    special |= {"unk_token": "<unk>", "pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>"}
+    return Vocabulary([f"word{i}" for i in range(4, size)], SimpleNamespace(**special))
+
+
+def read_batches(path):
+    """Pairs of int64 arrays (source, target), START at the beginning of the target and END at that of both.
+
+    Padding is 0 and the unknown word 1 in the file; in JoeyNMT it is the other way round.
+    """
+    with np.load(path) as arrays:
+        count = len(arrays) // 3
+        batches = []
+        for i in range(count):
+            source, inputs, labels = (arrays[f"{name}_{i}"] for name in ("source", "target", "labels"))
+            target = np.concatenate([inputs[:, :1], labels], axis=1)
+            batches.append(tuple(np.where(ids < 2, 1 - ids, ids).astype(np.int64) for ids in (source, target)))
+    return batches
+
+
+def train(manager, batches):
+    """What `TrainManager.train_and_validate` does between two validations, without its log."""
+    model = manager.model
+    model.train()
+    model.zero_grad()
+    for source, target in batches:
+        source = torch.from_numpy(source)
+        batch = Batch(
+            src=source,
+            src_length=(source != model.pad_index).sum(dim=1),
+            src_prompt_mask=None,
+            trg=torch.from_numpy(target),
+            trg_prompt_mask=None,
+            indices=torch.arange(len(source)),
+            device=CPU,
+            pad_index=model.pad_index,
+            eos_index=model.eos_index,
+        )
+        manager._train_step(batch)
+        manager.clip_grad_fun(parameters=model.parameters())
+        manager.optimizer.step()
+        model.zero_grad()
+
+
+def describe(model):
+    """The shapes of its weights by name, and the size of the encoder's states."""
+    return {
+        "weights": {name: list(weight.shape) for name, weight in model.named_parameters()},
+        "encoder_size": model.encoder.output_size,
+    }
+
+
+def say(answers, value):
+    print(json.dumps(value), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
