@@ -167,6 +167,9 @@ def our_training(model, batches):
     signature = ({"source": integers, "target": integers}, integers)
     dataset = tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=signature).cache()
     dataset = dataset.apply(tf.data.experimental.assert_cardinality(len(batches))).prefetch(8)
+    settings = tf.data.Options()
+    settings.autotune.enabled = False  # its thread sometimes sleeps on for seconds when `fit` is done, and `fit` waits
+    dataset = dataset.with_options(settings)
 
     def train(dataset=dataset):
         start = time.perf_counter()
