@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from tfnmt.layers.attention import ATTENTIONS
 from tfnmt.layers.cells import CELLS
-from tfnmt.layers.encoder import Embedding, over_time_dropout
+from tfnmt.layers.encoder import Embedding, over_time_dropout, whole_word_dropout
 from tfnmt.layers.recurrence import held_for_one_step, in_parts, recur, times
 
 
@@ -33,6 +33,7 @@ class Decoder(keras.layers.Layer):
             deep_output, whose t_i is of the embedding's size.
         residual: add each layer's input to its output, from the second layer on.
         layer_normalization: see `Cell`.
+        word_dropout: see `Encoder`.
         embedding_dropout, state_dropout, output_dropout: fractions dropped of the words' vectors, of z in its
             product with U, and of what the scores are made from; one mask for all times
             (Gal & Ghahramani 2016).
@@ -53,6 +54,7 @@ class Decoder(keras.layers.Layer):
         tied_embeddings=False,
         residual=False,
         layer_normalization=False,
+        word_dropout=0.0,
         embedding_dropout=0.0,
         state_dropout=0.0,
         output_dropout=0.0,
@@ -75,6 +77,7 @@ class Decoder(keras.layers.Layer):
         self.tied_embeddings = tied_embeddings
         self.residual = residual
         self.readout_size = embedding_size if deep_output else units
+        self.word_dropout = whole_word_dropout(word_dropout)
         self.embedding_dropout = over_time_dropout(embedding_dropout)
         self.state_dropout = keras.layers.Dropout(state_dropout)
         self.output_dropout = over_time_dropout(output_dropout)
@@ -138,7 +141,8 @@ class Decoder(keras.layers.Layer):
             The scores e(k), float [batch, target_length, vocabulary_size].
         """
         states, memory = self.start(encoded)
-        u = self.embedding_dropout(self.E(tf.transpose(ids)), training=training)
+        u = self.word_dropout(self.E(tf.transpose(ids)), training=training)
+        u = self.embedding_dropout(u, training=training)
         masks = {}
         if self.state_dropout.rate:
             ones = tf.ones_like(states[0])

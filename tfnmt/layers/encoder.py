@@ -22,6 +22,8 @@ class Encoder(keras.layers.Layer):
             2015, section 3.2).
         residual: add each layer's input to its output, from the second layer on.
         layer_normalization: see `Cell`.
+        word_dropout: the fraction of words whose whole vectors s_i are dropped (Sennrich & Zhang 2019,
+            arXiv:1905.11901, section 4.2).
         embedding_dropout, state_dropout, output_dropout, summary_dropout: fractions dropped of s_i, of h in its product
             with U, of the states and of the summary in the result; one mask for all times (Gal & Ghahramani 2016,
             arXiv:1512.05287).
@@ -37,6 +39,7 @@ class Encoder(keras.layers.Layer):
         bidirectional=False,
         residual=False,
         layer_normalization=False,
+        word_dropout=0.0,
         embedding_dropout=0.0,
         state_dropout=0.0,
         output_dropout=0.0,
@@ -53,6 +56,7 @@ class Encoder(keras.layers.Layer):
         self.cells = [
             CELLS[cell](units, layer_normalization, name=f"layer_{i}_{way}") for i in range(layers) for way in ways
         ]
+        self.word_dropout = whole_word_dropout(word_dropout)
         self.embedding_dropout = over_time_dropout(embedding_dropout)
         self.state_dropout = keras.layers.Dropout(state_dropout)
         self.output_dropout = over_time_dropout(output_dropout)
@@ -75,7 +79,8 @@ class Encoder(keras.layers.Layer):
             and "summary" h_T [batch, output_size], each direction's state after its last word.
         """
         mask = tf.transpose(ids) != 0
-        s = self.embedding_dropout(self.E(tf.transpose(ids)), training=training)
+        s = self.word_dropout(self.E(tf.transpose(ids)), training=training)
+        s = self.embedding_dropout(s, training=training)
         for i in range(0, len(self.cells), self.directions):
             h, summary = self._read(s, mask, self.cells[i : i + self.directions], training)
             s = s + h if self.residual and i else h
@@ -137,6 +142,11 @@ def _rows(E, ids):
         return tf.math.unsorted_segment_sum(rows, tf.reshape(ids, [-1]), E.shape[0]), None
 
     return tf.gather(E, ids), gradient
+
+
+def whole_word_dropout(rate):
+    """Dropout of [time, batch, size] that leaves a word's vector whole or drops all of it."""
+    return keras.layers.Dropout(rate, noise_shape=(None, None, 1))
 
 
 def over_time_dropout(rate):

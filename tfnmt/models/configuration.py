@@ -28,6 +28,7 @@ class TranslatorConfiguration:
     input_feeding: bool = option(False, "t_{i-1} enters the decoder's first layer; needs deep_output")
     tied_embeddings: bool = option(False, "score words with the target embedding's own vectors; needs deep_output")
     layer_normalization: bool = option(False, "normalise both products of every cell")
+    word_dropout: float = option(0.0, "part of the words of either side whose whole vectors are dropped")
     source_dropout: float = option(0.0, "part of the source words' vectors dropped, one mask for all words")
     target_dropout: float = option(0.0, "part of the target words' vectors dropped, one mask for all words")
     state_dropout: float = option(0.0, "part of h and z dropped in their products with U, one mask for all words")
