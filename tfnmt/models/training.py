@@ -33,7 +33,7 @@ from tfnmt.training.scores import translation_scores
 MAY_CHANGE = {"epochs", "steps", "patience", "checkpoint_steps", "keep_checkpoints"}
 
 
-def train_translator(directory, preset, training_files, dev_files, resume=False):
+def train_translator(directory, preset, training_files, dev_files, resume=False, watch=None):
     """Train a translator on files and leave it in a directory, with checkpoints and history.csv.
 
     Args:
@@ -42,6 +42,7 @@ def train_translator(directory, preset, training_files, dev_files, resume=False)
         training_files, dev_files: `ParallelFiles`.
         resume: go on with the run in the directory, or start it if none has begun there. `preset` must be the one it
             was started with; only how long the run is, and how often it is saved, may have changed.
+        watch: `watch(model)` gives further Keras callbacks for the run.
 
     Returns:
         (the `Translator` with the weights of the best dev score, its run's `Progress`).
@@ -89,6 +90,7 @@ def train_translator(directory, preset, training_files, dev_files, resume=False)
         directory=directory,
         configuration=preset.training,
         resume=begun,
+        callbacks=watch(model) if watch else (),
     )
     load_weights(model, directory)
     return model, progress
