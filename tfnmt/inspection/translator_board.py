@@ -1,4 +1,4 @@
-"""What TensorBoard shows of a translator's run beside its figures: translations, the graph, vectors in the projector."""
+"""What TensorBoard shows of a translator beside its figures: translations, the graph, vectors in the projector."""
 
 import dataclasses
 from pathlib import Path
@@ -36,7 +36,7 @@ def watch_translator(directory, preset, dev_files, profile_steps=None):
 
 
 class TranslatorBoard(keras.callbacks.Callback):
-    """Writes a translator's graph at the beginning, sample translations every epoch, vectors for the projector at the end.
+    """Writes the graph at the beginning, sample translations every epoch, vectors for the projector at the end.
 
     Args:
         directory: where event files go.
