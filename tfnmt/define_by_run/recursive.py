@@ -1,0 +1,54 @@
+"""A sentence as a tree, read by plain recursion: the picture of REDUCE with which Bradbury's post begins.
+
+    x = reduce("the", "ceiling")
+    y = reduce("in", x)
+
+The layers and weights are those of `tfnmt.layers.spinn.LevelEncoder`; only who walks the tree is different.
+"""
+
+import tensorflow as tf
+
+from tfnmt.layers.recurrence import held_for_one_step
+from tfnmt.text.parses import REDUCE, SHIFT
+
+
+def encode(encoder, batch, training=False):
+    """What `LevelEncoder` computes, one node of one sentence at a time.
+
+    Args:
+        encoder: a built `LevelEncoder`.
+        batch: its batch, of which "words" and "transitions" are read.
+        training: as there.
+
+    Returns:
+        {"root": float [sentences, units]}.
+    """
+    held = held_for_one_step(encoder.compose.loop_weights(), encoder.compose.loop_constants())
+
+    def reduce(left, right):
+        h, c = (tf.stack([x, y], axis=1) for x, y in zip(left, right, strict=True))
+        return encoder.compose.step(h, c, held)
+
+    def phrase(tree):
+        """(h, c), each [1, units], of a word, which is its own (h, c), or of a list of two phrases."""
+        return reduce(*map(phrase, tree)) if isinstance(tree, list) else tree
+
+    h, c = encoder.leaves(batch["words"], training)
+    roots = []
+    for s, sentence in enumerate(batch["words"]):
+        words = range(s * len(sentence), (s + 1) * len(sentence))
+        buffer = [(h[i : i + 1], c[i : i + 1]) for i in words]
+        roots.append(phrase(tree_of(buffer, batch["transitions"][s].numpy()))[0])
+    return {"root": tf.concat(roots, axis=0)}
+
+
+def tree_of(words, transitions):
+    """Words and transitions → the tree as lists of two: [[the, church], [[has, ...], .]]."""
+    stack, words = [], iter(words)
+    for transition in transitions:
+        if transition == SHIFT:
+            stack.append(next(words))
+        elif transition == REDUCE:
+            right, left = stack.pop(), stack.pop()
+            stack.append([left, right])
+    return stack.pop()
