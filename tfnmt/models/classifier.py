@@ -93,6 +93,11 @@ class Classifier(keras.Model):
         update_accuracy(self.accuracy, self.root_labels(x, y), tf.argmax(y_pred["scores"], axis=-1))
         return self.get_metrics_result()
 
+    @property
+    def tokenizers(self):
+        """Those of `tokenizer_names`."""
+        return (self.tokenizer,)
+
     def root_labels(self, inputs, labels):
         """int32 [batch]: the labels of pairs or sentences; of phrases, those of the roots."""
         return at_root(labels, inputs["transitions"]) if self.configuration.reads_phrases else labels

@@ -9,9 +9,12 @@ def make_optimizer(configuration, total_steps):
     kinds = {
         "adam": keras.optimizers.Adam,
         "adadelta": keras.optimizers.Adadelta,
+        "rmsprop": keras.optimizers.RMSprop,
         "sgd": keras.optimizers.SGD,
     }
     options = {"global_clipnorm": configuration.clip_norm}
+    if configuration.weight_decay:
+        options["weight_decay"] = configuration.weight_decay
     if configuration.accumulation_steps > 1:
         options["gradient_accumulation_steps"] = configuration.accumulation_steps
     if configuration.weight_average:
