@@ -1,14 +1,16 @@
 # make         the virtual environment .venv, made again only when requirements.txt changes
 # make demo    train a small translator, score it, translate with it
+# make board   TensorBoard on all runs under RUNS (a folder; default: runs), at localhost:6006
 # make test    the tests
 # make check   formatting, lint, direction of the imports
 # make format  put the formatting right
 # make clean   remove what the tools left behind (.venv stays: rm -r .venv)
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
+RUNS ?= runs
 RUN = .venv/bin/python
 
-.PHONY: environment demo test check format clean
+.PHONY: environment demo board test check format clean
 
 environment: .venv/installed
 
@@ -26,6 +28,9 @@ environment: .venv/installed
 
 demo: environment
 	$(RUN) scripts/demo.py
+
+board: environment
+	.venv/bin/tensorboard --logdir $(RUNS)
 
 test: environment
 	$(RUN) -m pytest

@@ -38,10 +38,13 @@ def parser():
         help="change the preset; see below",
     )
     parser.add_argument("--resume", action="store_true", help="go on with the run in DIR, after a kill at any moment")
+    parser.add_argument("--no-board", action="store_true", help="write nothing for TensorBoard to DIR/logs")
+    parser.add_argument("--profile-steps", metavar="A-B", help="let TensorFlow's profiler watch these batches")
     return parser
 
 
 def main(arguments, output):
+    from tfnmt.inspection.translator_board import watch_translator
     from tfnmt.models.training import train_translator
 
     settings = [f"{key}={value}" for key in ("epochs", "steps") if (value := getattr(arguments, key)) is not None]
@@ -50,12 +53,25 @@ def main(arguments, output):
     preset = Preset(*parse_overrides(arguments.set + settings, *configurations))
     with tempfile.TemporaryDirectory() as directory:
         files, dev_files = chosen_files(arguments, directory)
-        _, progress = train_translator(arguments.output, preset, files, dev_files, arguments.resume)
+        watch = None
+        if not arguments.no_board:
+            watch = watch_translator(arguments.output, preset, dev_files, profiled_steps(arguments.profile_steps))
+        _, progress = train_translator(arguments.output, preset, files, dev_files, arguments.resume, watch)
     measure = f"dev_{preset.training.selection}"
     print(
         f"{arguments.output}: best {measure} {abs(progress.best_score):.4f}, of epoch {progress.best_epoch}",
         file=output,
     )
+
+
+def profiled_steps(text):
+    """ "A-B" → (A, B); None for None."""
+    if text is None:
+        return None
+    first, _, last = text.partition("-")
+    if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last)):
+        raise UserError(f"--profile-steps {text}: should be A-B, whole numbers with 1 <= A <= B, such as 20-30")
+    return int(first), int(last)
 
 
 def chosen_files(arguments, directory):

@@ -64,7 +64,7 @@ def training_batches(
     batches = tf.data.Dataset.range(1).flat_map(one_epoch)
     if number is not None:
         batches = batches.apply(tf.data.experimental.assert_cardinality(number - skip))
-    return _repeatable(batches)
+    return repeatable(batches)
 
 
 def evaluation_batches(
@@ -87,7 +87,7 @@ def evaluation_batches(
         example = _example(encoded(source_tokenizer, source), encoded(target_tokenizer, target))
         return tf.nest.map_structure(lambda ids: ids.to_tensor(PADDING), example)
 
-    return _repeatable(pairs.batch(batch_size).map(padded))
+    return repeatable(pairs.batch(batch_size).map(padded))
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,8 @@ def _bucketed(examples: tf.data.Dataset, configuration: BatchingConfiguration) -
     )
 
 
-def _repeatable(batches: tf.data.Dataset) -> tf.data.Dataset:
+def repeatable(batches: tf.data.Dataset) -> tf.data.Dataset:
+    """The same batches, some of them ready in advance, always in the same order."""
     options = tf.data.Options()
     options.deterministic = True
     return batches.with_options(options).prefetch(8)

@@ -1,4 +1,4 @@
-"""Which sentence pairs are trained on, and how they become batches."""
+"""What is trained on, and how it becomes batches: sentence pairs to translate, and examples to classify."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -24,3 +24,19 @@ class BatchingConfiguration:
         check_types(self)
         for name in ("batch_size", "maximum_length", "maximum_ratio", "shuffle_buffer"):
             require(getattr(self, name) >= 1, name, getattr(self, name), "a number from 1")
+
+
+@dataclass(frozen=True)
+class ExamplesConfiguration:
+    """Which examples a classifier is trained on, and how they are put together."""
+
+    batch_size: int = option(128, "examples (sentences or pairs of sentences) in a batch")
+    maximum_length: int = option(500, "examples with a sentence of more words are left out")
+    broken_trees: Literal["error", "skip"] = option(
+        "error", "what a tree that is broken or not binary is; skip: leave the example out and count it"
+    )
+
+    def __post_init__(self):
+        check_types(self)
+        for name in ("batch_size", "maximum_length"):
+            require(getattr(self, name) >= 1, name, getattr(self, name), "a whole number from 1")

@@ -51,7 +51,7 @@ def claim(directory, preset, resume, measures):
     return True
 
 
-def run_training(directory, preset, model, trained, batches, batches_per_epoch, dev_scores, begun):
+def run_training(directory, preset, model, trained, batches, batches_per_epoch, dev_scores, begun, callbacks=()):
     """Write a model's directory and train it there.
 
     Args:
@@ -61,6 +61,7 @@ def run_training(directory, preset, model, trained, batches, batches_per_epoch, 
         trained: the same, compiled: `model` itself, or one that computes in another precision.
         batches, batches_per_epoch, dev_scores: as in `tfnmt.training.run.train`.
         begun: what `claim` said.
+        callbacks: further Keras callbacks of `fit`.
 
     Returns:
         (`model` with the weights of the best dev score, its run's `Progress`).
@@ -81,6 +82,7 @@ def run_training(directory, preset, model, trained, batches, batches_per_epoch, 
         directory=directory,
         configuration=preset.training,
         resume=begun,
+        callbacks=callbacks,
     )
     load_weights(model, directory)
     return model, progress

@@ -17,7 +17,7 @@ from tfnmt.training.optimizers import make_optimizer
 from tfnmt.training.scores import translation_scores
 
 
-def train_translator(directory, preset, training_files, dev_files, resume=False):
+def train_translator(directory, preset, training_files, dev_files, resume=False, watch=None):
     """Train a translator on files and leave it in a directory, with checkpoints and history.csv.
 
     Args:
@@ -26,6 +26,7 @@ def train_translator(directory, preset, training_files, dev_files, resume=False)
         training_files, dev_files: `ParallelFiles`.
         resume: go on with the run in the directory, or start it if none has begun there. `preset` must be the one it
             was started with; only how long the run is, and how often it is saved, may have changed.
+        watch: `watch(model)` gives further Keras callbacks for the run.
 
     Returns:
         (the `Translator` with the weights of the best dev score, its run's `Progress`).
@@ -62,7 +63,8 @@ def train_translator(directory, preset, training_files, dev_files, resume=False)
         return training_batches(training_files.pairs(), *tokenizers, preset.batching, preset.training.seed, epoch, skip)
 
     dev_scores = _dev_scoring(trained, model, dev_files)
-    return run_training(directory, preset, model, trained, batches, dropped.batches, dev_scores, begun)
+    callbacks = watch(model) if watch else ()
+    return run_training(directory, preset, model, trained, batches, dropped.batches, dev_scores, begun, callbacks)
 
 
 def compile_for_training(model, configuration, total_steps):

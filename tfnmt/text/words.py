@@ -1,7 +1,7 @@
 """Plain words: what stands between spaces, with "<unk>" for words outside the vocabulary."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import tensorflow as tf
 import tensorflow_text as tf_text
@@ -15,6 +15,7 @@ from tfnmt.text.vocabulary import (
     known_ids,
     normalize,
     normalized_chunks,
+    written,
 )
 
 # A number with its separators ("1,000.5"), a word with its apostrophes and hyphens ("dog's", "well-known",
@@ -77,27 +78,35 @@ class WordTokenizer(Tokenizer):
         counts = Counter()
         for chunk in normalized_chunks(lines, lowercase):
             counts.update(_split(chunk, split_punctuation).flat_values.numpy().tolist())
-        for special in SPECIAL_WORDS:
-            counts.pop(special.encode(), None)
-        ranked = sorted(counts, key=lambda word: (-counts[word], word))
-        if vocabulary_size is not None:
-            ranked = ranked[: max(0, vocabulary_size - len(SPECIAL_WORDS))]
-        if not ranked:
-            raise UserError(
-                f"no words to learn: the text has {len(counts)} and the vocabulary holds {vocabulary_size}, "
-                "the four special words among them"
-            )
-        return cls([word.decode("utf-8") for word in ranked], lowercase, split_punctuation)
+        return cls(_most_frequent(counts, vocabulary_size), lowercase, split_punctuation)
+
+    @classmethod
+    def from_counts(
+        cls, counts: Mapping[str, int], vocabulary_size: int | None = None, lowercase: bool = False
+    ) -> "WordTokenizer":
+        """The same, of words that are counted already, for text that is already tokenized."""
+        words, numbers = list(counts), iter(counts.values())
+        normalized = Counter()
+        for chunk in normalized_chunks(words, lowercase):
+            for word in chunk.numpy().tolist():
+                normalized[word] += next(numbers)
+        return cls(_most_frequent(normalized, vocabulary_size), lowercase)
 
     def encode(self, text: tf.Tensor) -> tf.RaggedTensor:
         """string [batch] -> ragged int32 [batch, (length)], without START and END."""
-        words = _split(normalize(text, self.lowercase), self.split_punctuation)
-        return tf.ragged.map_flat_values(self._ids.lookup, words)
+        return tf.ragged.map_flat_values(self._ids.lookup, self.surfaces(text))
 
-    def decode(self, ids: tf.Tensor | tf.RaggedTensor) -> tf.Tensor:
+    def surfaces(self, text: tf.Tensor) -> tf.RaggedTensor:
+        """string [batch] -> ragged string [batch, (length)]: the words."""
+        return _split(normalize(text, self.lowercase), self.split_punctuation)
+
+    def decode(self, ids: tf.Tensor | tf.RaggedTensor, unknown: tf.Tensor | None = None) -> tf.Tensor:
         """Integers [batch, length], dense or ragged -> string [batch]: what stands before the first END."""
-        ids = content(ids, self.vocabulary_size)
-        text = tf.strings.reduce_join(tf.ragged.map_flat_values(self.words, ids), axis=1, separator=" ")
+        if unknown is None:
+            words = tf.ragged.map_flat_values(self.words, content(ids, self.vocabulary_size))
+        else:
+            words = written(self, ids, unknown)
+        text = tf.strings.reduce_join(words, axis=1, separator=" ")
         if self.split_punctuation:
             for pattern, replacement in _ATTACH:
                 text = tf.strings.regex_replace(text, pattern, replacement)
@@ -106,6 +115,10 @@ class WordTokenizer(Tokenizer):
     def words(self, ids: tf.Tensor) -> tf.Tensor:
         """The word that each id stands for: integers of any shape -> string, same shape."""
         return tf.gather(self._words, known_ids(ids, self.vocabulary_size))
+
+    def begins_word(self, ids: tf.Tensor) -> tf.Tensor:
+        """True for every id: punctuation that was split off is a word of its own."""
+        return tf.ones_like(ids, tf.bool)
 
     def vocabulary(self) -> list[str]:
         """Every word, in the order of their ids, without the four special ones."""
@@ -129,6 +142,21 @@ class WordTokenizer(Tokenizer):
     @classmethod
     def from_asset(cls, asset: bytes, options: dict) -> "WordTokenizer":
         return cls(asset.decode("utf-8").split("\n")[:-1], **options)
+
+
+def _most_frequent(counts: Counter, vocabulary_size: int | None) -> list[str]:
+    """The words (UTF-8) that are kept, the most frequent first."""
+    for special in SPECIAL_WORDS:
+        counts.pop(special.encode(), None)
+    ranked = sorted(counts, key=lambda word: (-counts[word], word))
+    if vocabulary_size is not None:
+        ranked = ranked[: max(0, vocabulary_size - len(SPECIAL_WORDS))]
+    if not ranked:
+        raise UserError(
+            f"no words to learn: the text has {len(counts)} and the vocabulary holds {vocabulary_size}, "
+            "the four special words among them"
+        )
+    return [word.decode("utf-8") for word in ranked]
 
 
 def _split(text: tf.Tensor, split_punctuation: bool) -> tf.RaggedTensor:

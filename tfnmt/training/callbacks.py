@@ -138,6 +138,7 @@ class ScoreEpoch(keras.callbacks.Callback):
         progress.history = [row for row in progress.history if row["epoch"] != epoch] + [figures]
         progress.write_history(self.history_path)
         best = "the best so far" if is_best else f"best: epoch {progress.best_epoch}"
+        logs.update(scores)  # for the callbacks after this one
         print(" - ".join(f"{name}: {value:.4f}" for name, value in scores.items()) + f" ({best})", file=sys.stderr)
 
     def halve_or_stop(self):

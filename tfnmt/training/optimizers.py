@@ -4,14 +4,41 @@ import keras
 import tensorflow as tf
 
 
+class _KnowsGradientNorm:
+    """Keeps the norm of the whole gradient, before it is clipped, in the variable `gradient_norm`."""
+
+    def build(self, variables):
+        super().build(variables)
+        self.gradient_norm = self.add_variable((), dtype="float32", name="gradient_norm")
+
+    def apply(self, grads, trainable_variables=None):
+        super().apply(grads, trainable_variables)
+        self.gradient_norm.assign(tf.linalg.global_norm([tf.cast(gradient, tf.float32) for gradient in grads]))
+
+
+@keras.saving.register_keras_serializable("tfnmt")
+class Adam(_KnowsGradientNorm, keras.optimizers.Adam):
+    """Keras's Adam (Kingma & Ba 2015) with `gradient_norm`."""
+
+
+@keras.saving.register_keras_serializable("tfnmt")
+class Adadelta(_KnowsGradientNorm, keras.optimizers.Adadelta):
+    """Keras's Adadelta (Zeiler 2012) with `gradient_norm`."""
+
+
+@keras.saving.register_keras_serializable("tfnmt")
+class RMSprop(_KnowsGradientNorm, keras.optimizers.RMSprop):
+    """Keras's RMSprop (Tieleman & Hinton 2012) with `gradient_norm`."""
+
+
+@keras.saving.register_keras_serializable("tfnmt")
+class SGD(_KnowsGradientNorm, keras.optimizers.SGD):
+    """Keras's gradient descent with `gradient_norm`."""
+
+
 def make_optimizer(configuration, total_steps):
     """The Keras optimizer of a `TrainingConfiguration`; `total_steps` is how many updates a cosine schedule spans."""
-    kinds = {
-        "adam": keras.optimizers.Adam,
-        "adadelta": keras.optimizers.Adadelta,
-        "rmsprop": keras.optimizers.RMSprop,
-        "sgd": keras.optimizers.SGD,
-    }
+    kinds = {"adam": Adam, "adadelta": Adadelta, "rmsprop": RMSprop, "sgd": SGD}
     options = {"global_clipnorm": configuration.clip_norm}
     if configuration.weight_decay:
         options["weight_decay"] = configuration.weight_decay

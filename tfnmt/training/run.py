@@ -15,7 +15,9 @@ CHECKPOINTS = "checkpoints"
 HISTORY = "history.csv"
 
 
-def train(model, batches, batches_per_epoch, dev_scores, save_best, directory, configuration, resume=False):
+def train(
+    model, batches, batches_per_epoch, dev_scores, save_best, directory, configuration, resume=False, callbacks=()
+):
     """Train a compiled model.
 
     Args:
@@ -29,6 +31,7 @@ def train(model, batches, batches_per_epoch, dev_scores, save_best, directory, c
         directory: where checkpoints/ and history.csv go.
         configuration: a `TrainingConfiguration`.
         resume: go on from the newest checkpoint that can be read, from the beginning if there is none.
+        callbacks: further Keras callbacks; they find the dev scores in the logs of an epoch's end.
 
     Returns:
         The `Progress` at the end.
@@ -62,7 +65,7 @@ def train(model, batches, batches_per_epoch, dev_scores, save_best, directory, c
             epochs=configuration.epochs,
             shuffle=False,
             # The progress bar comes first, so that it is complete before the scores are printed.
-            callbacks=[keras.callbacks.ProgbarLogger(), keep_place, score_epoch],
+            callbacks=[keras.callbacks.ProgbarLogger(), keep_place, score_epoch, *callbacks],
             verbose=1 if sys.stderr.isatty() else 2,  # a progress bar, or a line an epoch
         )
         if not _is_over(progress, configuration):  # that was the rest of an epoch: the next has all its batches

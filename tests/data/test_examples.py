@@ -1,0 +1,141 @@
+"""Readers: the same examples from every format; what is left out is counted; errors name file and line."""
+
+import json
+
+import pytest
+
+from tfnmt.data.examples import Example, ExampleFiles, Reading, Sentence
+from tfnmt.data.tasks import TASKS
+from tfnmt.errors import UserError
+from tfnmt.text.parses import REDUCE, SHIFT
+
+PAIRS = [
+    ("neutral", "( A dog )", "( ( A dog ) runs )"),
+    ("-", "( A dog )", "( A cat )"),
+    ("entailment", "Dogs", "( Some\u00a0old dogs )"),
+]
+EXPECTED = [
+    Example(
+        (
+            Sentence(["A", "dog"], [SHIFT, SHIFT, REDUCE]),
+            Sentence(["A", "dog", "runs"], [SHIFT, SHIFT, REDUCE, SHIFT, REDUCE]),
+        ),
+        1,
+    ),
+    Example((Sentence(["Dogs"], [SHIFT]), Sentence(["Some\u00a0old", "dogs"], [SHIFT, SHIFT, REDUCE])), 0),
+]
+COLUMNS = ["gold_label", "sentence1_binary_parse", "sentence2_binary_parse"]
+
+
+def write(path, *lines, end="\n"):
+    path.write_bytes("".join(line + end for line in lines).encode())
+    return path
+
+
+def write_pairs(directory, suffix, pairs=PAIRS):
+    """The pairs as an official .jsonl or .txt, or as label TAB sentence TAB sentence."""
+    path = directory / f"pairs{suffix}"
+    if suffix == ".jsonl":
+        return write(path, *(json.dumps({"pairID": "1"} | dict(zip(COLUMNS, pair, strict=True))) for pair in pairs))
+    if suffix == ".txt":
+        rows = (f"{label}\t{first}\t1\t{second}\tmore" for label, first, second in pairs)
+        return write(path, f"{COLUMNS[0]}\t{COLUMNS[1]}\tpairID\t{COLUMNS[2]}\tgenre", *rows, end="\r\n")
+    return write(path, *("\t".join((*pair, "4.5")) for pair in pairs))
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".txt", ".tsv"])
+def test_every_format_gives_the_same_pairs(suffix, tmp_path):
+    path = write_pairs(tmp_path, suffix)
+    examples = ExampleFiles(TASKS["snli"], path)
+    assert list(examples) == list(examples) == EXPECTED
+    assert (len(examples), examples.lengths.tolist()) == (2, [3, 2])
+    line = 3 if suffix == ".txt" else 2
+    assert str(examples.survey) == f"kept 2 of 3 examples; left out 1 labelled - (first: {path}, line {line})"
+    assert examples.word_counts == {"A": 2, "dog": 2, "runs": 1, "Dogs": 1, "Some\u00a0old": 1, "dogs": 1}
+
+
+def test_any_order_over_several_files(tmp_path):
+    paths = [write_pairs(tmp_path, suffix) for suffix in (".jsonl", ".txt")]
+    examples = ExampleFiles(TASKS["snli"], paths)
+    assert list(examples.read([[3, 0], [], [2]])) == [[EXPECTED[1], EXPECTED[0]], [], [EXPECTED[0]]]
+
+
+def test_words_alone_need_no_brackets(tmp_path):
+    path = write_pairs(tmp_path, ".tsv", [("neutral", "( A dog )", "A  dog runs"), ("neutral", "( )", "( A")])
+    examples = ExampleFiles(TASKS["snli"], path, Reading(parses=False))
+    assert list(examples) == [Example((Sentence(["A", "dog"]), Sentence(["A", "dog", "runs"])), 1)]
+    assert examples.survey.left_out == {"empty": 1}
+
+
+def test_sick_and_logic(tmp_path):
+    path = write(tmp_path / "sick.tsv", "CONTRADICTION\t( A b )\t( C d )\t3.6\t4")
+    assert next(iter(ExampleFiles(TASKS["sick"], path))).label == 2
+    path = write(tmp_path / "train1", *(f"{relation}\ta\t( not b )" for relation in "=<>^|v#"))
+    assert [example.label for example in ExampleFiles(TASKS["logic"], path)] == list(range(7))
+
+
+SENTIMENT = ["(3 (2 It) (4 (4 works) (1 !)))", "(2 (3 a) (1 b))", "(0 bad)"]
+
+
+def test_sentiment(tmp_path):
+    path = write(tmp_path / "dev.txt", *SENTIMENT)
+    five, two = ExampleFiles(TASKS["sst"], path), ExampleFiles(TASKS["sst2"], path)
+    assert [example.phrase_labels for example in five] == [[2, 4, 1, 4, 3], [3, 1, 2], [0]]
+    assert [example.label for example in five] == [3, 2, 0]
+    assert [example.phrase_labels for example in two] == [[-1, 1, 0, 1, 1], [0]]
+    assert two.survey.left_out == {"neutral": 1}
+    flat = ExampleFiles(TASKS["sst2"], path, Reading(parses=False))
+    assert list(flat) == [Example((Sentence(["It", "works", "!"]),), 1), Example((Sentence(["bad"]),), 0)]
+
+
+def test_broken_trees_are_errors_or_left_out(tmp_path):
+    path = write_pairs(tmp_path, ".jsonl", [PAIRS[0], ("neutral", "A", "( A dog runs )"), PAIRS[2]])
+    with pytest.raises(UserError, match=r"pairs\.jsonl, line 2: the tree is not binary: .* 3 nodes, not 2; broken_tr"):
+        ExampleFiles(TASKS["snli"], path)
+    examples = ExampleFiles(TASKS["snli"], path, Reading(broken_trees="skip"))
+    assert list(examples) == EXPECTED
+    assert str(examples.survey).endswith(f"left out 1 with a broken tree (first: {path}, line 2)")
+
+
+def test_long_examples_are_left_out(tmp_path):
+    examples = ExampleFiles(TASKS["snli"], write_pairs(tmp_path, ".tsv"), maximum_length=2)
+    assert list(examples) == EXPECTED[1:]
+    assert examples.survey.left_out == {"longer than 2 words": 1, "labelled -": 1}
+    with pytest.raises(UserError, match="no example is left: kept 0 of 3 examples"):
+        ExampleFiles(TASKS["snli"], tmp_path / "pairs.tsv", maximum_length=1)
+
+
+@pytest.mark.parametrize(
+    "task, name, lines, message",
+    [
+        ("snli", "a.jsonl", ["{}"], "line 1: the object has no 'gold_label'"),
+        ("snli", "a.jsonl", ["[]"], "line 1: not a JSON object"),
+        ("snli", "a.jsonl", ["", "{"], "line 2: not JSON"),
+        ("snli", "a.txt", ["gold_label\tsentence1"], "line 1: no column is named 'sentence1_binary_parse'"),
+        ("snli", "a.txt", ["\t".join(COLUMNS), "neutral\tA"], "line 2: 2 columns, where the first line names 3"),
+        ("snli", "a.tsv", ["NEUTRAL\tA\tB"], "line 1: the label is 'NEUTRAL'; it must be one of entailment neutral"),
+        ("logic", "train1", ["=\ta"], "line 1: 2 columns instead of 3"),
+        ("sst", "dev.txt", ["(5 good)"], "line 1: a label is none of 0, 1, 2, 3, 4"),
+        ("sst", "dev.txt", ["(2 good)", "(2 a b)"], "line 2: 'b' has no label|line 2: the word 'b' has no label"),
+        ("listops", "a.tsv", ["10\t1"], "line 1: a line must be a digit TAB an expression"),
+        ("listops", "a.tsv", ["1"], "line 1: a line must be a digit TAB an expression"),
+        ("listops", "a.tsv", [], "a.tsv: the file is empty"),
+    ],
+)
+def test_errors_name_file_and_line(task, name, lines, message, tmp_path):
+    with pytest.raises(UserError, match=message) as raised:
+        ExampleFiles(TASKS[task], write(tmp_path / name, *lines))
+    assert name in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(UserError, match="none: cannot be read: No such file"):
+        ExampleFiles(TASKS["snli"], tmp_path / "none")
+    path = tmp_path / "latin"
+    path.write_bytes(b"=\ta\tb\n=\t\xe4\tb\n")
+    with pytest.raises(UserError, match="latin, line 2: not UTF-8"):
+        ExampleFiles(TASKS["logic"], path)
+    examples = ExampleFiles(TASKS["logic"], write(path, "=\ta\tb", "=\tb\tc"))
+    write(path, "=", "=")
+    with pytest.raises(UserError, match="latin: the file has changed while it was in use"):
+        list(examples)

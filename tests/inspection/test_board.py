@@ -1,0 +1,115 @@
+"""What a run leaves for TensorBoard, and that watching changes nothing."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.hparams import plugin_data_pb2
+
+from tfnmt.configuration import parse_overrides
+from tfnmt.data.parallel import ParallelFiles
+from tfnmt.data.sample import sample_pairs
+from tfnmt.inspection.projector import write_projector
+from tfnmt.inspection.translator_board import watch_translator
+from tfnmt.models.presets import PRESETS, Preset
+from tfnmt.models.training import train_translator
+
+SIZES = ("source_embedding_size", "target_embedding_size", "encoder_units", "decoder_units", "attention_units")
+SETTINGS = [f"{name}=8" for name in SIZES] + ["batch_size=2", "epochs=2", "selection=loss"]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """The directories of one run that was watched and of one that was not, and their models."""
+    directory = tmp_path_factory.mktemp("runs")
+    files = []
+    for split, count in (("train", 104), ("dev", 7)):
+        paths = [directory / f"{split}.{side}" for side in ("source", "target")]
+        for path, lines in zip(paths, zip(*sample_pairs(count, 1, split), strict=True), strict=True):
+            path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        files.append(ParallelFiles(*map(str, paths)))
+    preset = Preset(*parse_overrides(SETTINGS, *vars(PRESETS["tiny"]).values()))
+    watched, plain = directory / "watched", directory / "plain"
+    watch = watch_translator(watched, preset, files[1], profile_steps=(3, 4))
+    watched_model, _ = train_translator(watched, preset, *files, watch=watch)
+    plain_model, _ = train_translator(plain, preset, *files)
+    return watched, watched_model, plain_model
+
+
+@pytest.fixture(scope="module")
+def board(runs):
+    accumulator = EventAccumulator(str(runs[0] / "logs"), size_guidance={"tensors": 0})
+    accumulator.Reload()
+    return accumulator
+
+
+def values(board, tag):
+    return [(event.step, float(tf.make_ndarray(event.tensor_proto))) for event in board.Tensors(tag)]
+
+
+def test_watching_changes_no_weight(runs):
+    for watched, plain in zip(runs[1].get_weights(), runs[2].get_weights(), strict=True):
+        np.testing.assert_array_equal(watched, plain)
+
+
+def test_figures_of_every_fifty_batches_and_of_every_epoch(runs, board):
+    batch = ("loss", "perplexity", "token_accuracy", "learning_rate", "gradient_norm")
+    for name in batch:
+        assert [step for step, _ in values(board, f"batch/{name}")] == [50, 100]
+    assert all(norm > 0 for _, norm in values(board, "batch/gradient_norm"))
+    epochs = [step for step, _ in values(board, "epoch/dev_bleu")]
+    assert len(epochs) == 2 and epochs[1] == 2 * epochs[0]
+    history = (runs[0] / "history.csv").read_text().splitlines()
+    names, last = (line.split(",") for line in (history[0], history[-1]))
+    written = float(last[names.index("dev_loss")])
+    assert values(board, "epoch/dev_loss")[-1][1] == pytest.approx(written, rel=1e-6)
+
+
+def test_histograms_graph_and_translations(runs, board):
+    tags = board.Tags()
+    assert {weight.path for weight in runs[1].trainable_variables} <= set(tags["tensors"])
+    assert tags["graph"]
+    table = tf.make_ndarray(board.Tensors("translations")[-1].tensor_proto).item().decode()
+    assert table.startswith("| source | translation | reference |") and len(table.splitlines()) == 2 + 5
+
+
+def test_profiler_ran(runs):
+    assert list((runs[0] / "logs").glob("plugins/profile/*/*.xplane.pb"))
+
+
+def test_settings_stand_beside_final_scores(runs):
+    final = EventAccumulator(str(runs[0] / "logs" / "final"))
+    final.Reload()
+    metadata = final.summary_metadata["_hparams_/session_start_info"].plugin_data.content
+    settings = plugin_data_pb2.HParamsPluginData.FromString(metadata).session_start_info.hparams
+    assert settings["decoder_units"].number_value == 8
+    assert settings["optimizer"].string_value == "adam"
+    assert "final/dev_bleu" in final.Tags()["tensors"]
+
+
+def test_projector_files(runs):
+    logs = runs[0] / "logs"
+    model = runs[1]
+    vectors = np.loadtxt(logs / "source_words_vectors.tsv", delimiter="\t")
+    np.testing.assert_allclose(vectors, model.encoder.E.embeddings.numpy()[: len(vectors)], rtol=1e-4, atol=1e-6)
+    labels = (logs / "source_words_labels.tsv").read_text(encoding="utf-8").splitlines()
+    assert len(labels) == len(vectors)
+    assert labels[5] == model.source_tokenizer.words(tf.constant([5])).numpy()[0].decode()
+    sentences = (logs / "sentence_summaries_labels.tsv").read_text(encoding="utf-8").splitlines()
+    assert sentences[0] == "sentence\twords" and len(sentences) == 1 + 7
+
+
+def test_labels_may_hold_tabs_and_quotes(tmp_path):
+    write_projector(tmp_path, {"odd": (np.eye(3), {"word": ['"', "a\tb", "c"], "number": [1, 2, 3]})})
+    lines = (tmp_path / "odd_labels.tsv").read_text().splitlines()
+    assert len(lines) == 4 and all(line.count("\t") >= 1 for line in lines)
+    assert "odd_labels.tsv" in (tmp_path / "projector_config.pbtxt").read_text()
+
+
+def test_settings_of_any_kind_can_be_shown():
+    from tfnmt.inspection.board import Board
+
+    board = Board("unused", dataclasses.asdict(PRESETS["multi30k"].training))
+    assert board.settings["steps"] == "None" and board.settings["epochs"] == PRESETS["multi30k"].training.epochs

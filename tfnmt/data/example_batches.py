@@ -1,0 +1,126 @@
+"""Examples with trees -> batches of ids, transitions and pointers, of sentences of similar length.
+
+A batch is `(inputs, labels)`. The inputs are int32, padded with 0 on the right:
+    "words"        [sentences, words]  ids
+    "transitions"  [sentences, steps]  SHIFT and REDUCE
+    "left", "right", "height"  [sentences, steps]  as `tfnmt.text.parses.pointers_and_heights` has them
+the last four only where the trees are known. Of pairs, all first sentences come before all second ones, so there are
+twice as many sentences as examples. The labels are int32 [examples] or, where every phrase has one, [sentences,
+steps] with -1 for none.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from tfnmt.data.batching import repeatable
+from tfnmt.data.examples import Example, ExampleFiles, Sentence
+from tfnmt.text.parses import NOTHING, pointers_and_heights
+from tfnmt.text.tokenizers import PADDING, WordTokenizer
+
+NO_LABEL = -1
+
+
+def training_batches(
+    examples: ExampleFiles,
+    tokenizer: WordTokenizer,
+    batch_size: int,
+    seed: int,
+    epoch: tf.Variable | int = 0,
+    skip: int = 0,
+) -> tf.data.Dataset:
+    """One epoch of shuffled batches, the same ones whenever `seed` and `epoch` are the same.
+
+    Examples are sorted by length, those of one length in a new order each epoch, and the batches shuffled.
+
+    Args:
+        epoch: makes the order. Of a variable (int64), its value when iteration starts counts.
+        skip: batches to leave out at the beginning, those that an interrupted epoch has seen.
+    """
+
+    def groups() -> list[np.ndarray]:
+        return shuffled_groups(examples.lengths, batch_size, (seed, int(epoch)))[skip:]
+
+    batches = _batches(examples, tokenizer, groups)
+    return batches.apply(tf.data.experimental.assert_cardinality(number_of_batches(examples, batch_size) - skip))
+
+
+def evaluation_batches(examples: ExampleFiles, tokenizer: WordTokenizer, batch_size: int) -> tf.data.Dataset:
+    """Every example once, in batches sorted by length."""
+
+    def groups() -> list[np.ndarray]:
+        return _split(np.argsort(examples.lengths, kind="stable"), batch_size)
+
+    batches = _batches(examples, tokenizer, groups)
+    return batches.apply(tf.data.experimental.assert_cardinality(number_of_batches(examples, batch_size)))
+
+
+def number_of_batches(examples: ExampleFiles, batch_size: int) -> int:
+    """In an epoch, and in an evaluation."""
+    return -(-len(examples) // batch_size)
+
+
+def shuffled_groups(lengths: np.ndarray, batch_size: int, seed: Sequence[int]) -> list[np.ndarray]:
+    """Numbers of examples, [at most batch_size] each, of similar length, in an order that `seed` makes."""
+    random = np.random.default_rng(seed)
+    by_length = np.lexsort((random.random(len(lengths)), lengths))
+    groups = _split(by_length, batch_size)
+    random.shuffle(groups)
+    return groups
+
+
+def sentence_batch(sentences: Sequence[Sentence], tokenizer: WordTokenizer) -> dict[str, tf.Tensor]:
+    """The inputs for these sentences, in their order, as described above."""
+    return _encoded(_sentence_arrays(sentences), tokenizer)
+
+
+def _batches(
+    examples: ExampleFiles, tokenizer: WordTokenizer, groups: Callable[[], Iterable[np.ndarray]]
+) -> tf.data.Dataset:
+    def arrays() -> Iterator[tuple[dict[str, np.ndarray], np.ndarray]]:
+        for group in examples.read(groups()):
+            yield example_arrays(group)
+
+    first = example_arrays(next(examples.read([[0]])))
+    specification = tf.nest.map_structure(
+        lambda array: tf.TensorSpec([None] * array.ndim, tf.string if array.dtype == object else tf.int32), first
+    )
+    batches = tf.data.Dataset.from_generator(arrays, output_signature=specification)
+    batches = batches.map(lambda inputs, labels: (_encoded(inputs, tokenizer), labels), num_parallel_calls=2)
+    return repeatable(batches)
+
+
+def example_arrays(examples: list[Example]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """A batch as described above, except that the words are text: "words" object [sentences]."""
+    sides = zip(*(example.sentences for example in examples), strict=True)
+    inputs = _sentence_arrays([sentence for side in sides for sentence in side])
+    if examples[0].phrase_labels is None:
+        return inputs, np.array([example.label for example in examples], np.int32)
+    return inputs, _padded([example.phrase_labels for example in examples], NO_LABEL)
+
+
+def _sentence_arrays(sentences: Sequence[Sentence]) -> dict[str, np.ndarray]:
+    arrays = {"words": np.array([" ".join(sentence.words) for sentence in sentences], object)}
+    if sentences[0].transitions is not None:
+        arrays["transitions"] = _padded([sentence.transitions for sentence in sentences], NOTHING)
+        pointers = pointers_and_heights(arrays["transitions"])
+        arrays |= zip(("left", "right", "height"), pointers, strict=True)
+    return arrays
+
+
+def _encoded(inputs: dict, tokenizer: WordTokenizer) -> dict[str, tf.Tensor]:
+    words = tokenizer.encode(tf.convert_to_tensor(inputs["words"])).to_tensor(PADDING)
+    others = {name: tf.convert_to_tensor(array) for name, array in inputs.items() if name != "words"}
+    return {"words": words} | others
+
+
+def _padded(rows: list[list[int]], padding: int) -> np.ndarray:
+    array = np.full([len(rows), max(map(len, rows))], padding, np.int32)
+    for row, values in zip(array, rows, strict=True):
+        row[: len(values)] = values
+    return array
+
+
+def _split(numbers: np.ndarray, size: int) -> list[np.ndarray]:
+    return [numbers[start : start + size] for start in range(0, len(numbers), size)]
