@@ -36,8 +36,8 @@ def plan_by_step(transitions, words):
         words: a scalar, the words of the longest sentence.
 
     Returns:
-        A dictionary: "children", "ends", "looks" and "whose" for `grow`, where the looks of a step are what lies, before
-        it, first in the buffer, on top of the stack and below that; and "rows" as in `plan_by_height`.
+        A dictionary: "children", "ends", "looks" and "whose" for `grow`, where the looks of a step are what lies,
+        before it, first in the buffer, on top of the stack and below that; and "rows" as in `plan_by_height`.
     """
     left, right, first, top, second = pointers(transitions)
     parents = tf.where(tf.transpose(transitions == REDUCE))[:, ::-1]
@@ -64,9 +64,9 @@ def pointers(transitions):
         transitions: int32 [sentences, steps], padded with 0.
 
     Returns:
-        (left, right, first, top, second), int32 [sentences, steps]. For REDUCE, left and right are the nodes that become
-        one; for SHIFT both are the word taken. `first` is a word, and the number of words where none remains; `top` and
-        `second` are nodes, −1 where the stack is too low.
+        (left, right, first, top, second), int32 [sentences, steps]. For REDUCE, left and right are the nodes that
+        become one; for SHIFT both are the word taken. `first` is a word, and the number of words where none remains;
+        `top` and `second` are nodes, −1 where the stack is too low.
     """
     shifted = tf.cast(transitions == SHIFT, tf.int32)
     depth = tf.cumsum(shifted - tf.cast(transitions == REDUCE, tf.int32), axis=1)
@@ -85,8 +85,8 @@ def legal_moves(transitions):
         transitions: int32 [sentences, steps], padded with 0.
 
     Returns:
-        bool [sentences, steps, 2]: whether SHIFT (a word remained) and REDUCE (two nodes lay on the stack) were; neither
-        in padding.
+        bool [sentences, steps, 2]: whether SHIFT (a word remained) and REDUCE (two nodes lay on the stack) were;
+        neither in padding.
     """
     _, _, first, _, second = pointers(transitions)
     real = transitions != NOTHING
@@ -104,7 +104,7 @@ def _below(depth):
         int32 [sentences, steps], −1 where none does.
     """
     steps = tf.shape(depth)[1]
-    # Numbers that sort by depth, then by step; so the node sought is the last one before the place of (depth − 1, step).
+    # Numbers that sort by depth, then by step: the node sought is the last one before (depth − 1, step).
     keys = depth * steps + tf.range(steps)
     ordered = tf.sort(keys, axis=1)
     places = tf.searchsorted(ordered, keys - steps) - 1
@@ -113,7 +113,7 @@ def _below(depth):
 
 
 def _rows(transitions, left, parents, words):
-    """The row of every node, int32 [sentences, steps]: leaves by sentence and word, parents in their order [parents, 2]."""
+    """The row of every node, int32 [sentences, steps]: leaves by sentence and word, parents in their order."""
     sentences = tf.shape(transitions)[0]
     leaves = 1 + words * tf.range(sentences)[:, tf.newaxis] + left
     places = 1 + words * sentences + tf.range(tf.shape(parents)[0])

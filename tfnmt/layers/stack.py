@@ -18,6 +18,7 @@ memory are linear in the number of nodes, and every weight's gradient as one pro
 import tensorflow as tf
 
 from tfnmt.layers.recurrence import Held, multiply
+from tfnmt.text.parses import NOTHING, REDUCE, SHIFT
 
 
 def grow(step, leaves, children, ends, weights, constants, looks=None, whose=None, states=()):
@@ -116,7 +117,7 @@ def _backward(step, look_up, new_rows, table, states_before, weights, constants,
     dtype = table[0].dtype
     transposed = {name: tf.linalg.matrix_transpose(weight) for name, weight in weights.items()}
     # Ours to change: what comes in may be used elsewhere too.
-    d_table = tuple(tf.raw_ops.DeepCopy(x=d) for d in d_table)
+    d_table = tuple(tf.raw_ops.DeepCopy(x=tf.convert_to_tensor(d)) for d in d_table)
     d_states = tuple(tf.zeros_like(states[0]) for states in d_states_after)
     factors = {name: _new_array(dtype, iterations, weight.shape[0]) for name, weight in weights.items()}
     dz = {name: _new_array(dtype, iterations, weight.shape[1]) for name, weight in weights.items()}
@@ -163,6 +164,61 @@ def _backward(step, look_up, new_rows, table, states_before, weights, constants,
     _, d_table, d_states, d_constants, factors, dz = results
     d_weights = {name: tf.matmul(factors[name].concat(), dz[name].concat(), transpose_a=True) for name in weights}
     return d_table, d_states, d_weights, d_constants
+
+
+def parse(track, choose, compose, leaves, lengths, states):
+    """Let the model decide every transition as it reads, which makes a binary tree of any sentence.
+
+    The stack is a list linked through the table: each node knows what lies below it. SHIFT is legal while words remain,
+    REDUCE while two nodes lie on the stack. Only whole numbers come out of it, so it has no gradient: grow the trees
+    again, from the transitions, where one is wanted.
+
+    Args:
+        track: `track(looks, states) -> states`, the tracker: looks float [sentences, 3, units] are h of the buffer's
+            first word, of the top of the stack and of what is below that, zeros for nothing.
+        choose: `choose(t, states, legal) -> moves`: step t's states and legal, bool [sentences, 2], whether SHIFT and
+            REDUCE may be; moves, int32 [sentences], 0 for SHIFT and 1 for REDUCE, any where neither may be.
+        compose: `compose(h, c, tracking) -> (h, c)`: children [parents, 2, units], and the parents' states[0].
+        leaves: (h, c), each float [sentences · words, units].
+        lengths: int32 [sentences], how many words each sentence has.
+        states: a tuple of tensors [sentences, size], before the first step.
+
+    Returns:
+        Transitions, int32 [sentences, 2 · words − 1], NOTHING after a sentence's tree is complete.
+    """
+    sentences = tf.shape(lengths)[0]
+    words = tf.shape(leaves[0])[0] // sentences
+    steps = 2 * words - 1
+    table = tuple(_table(leaf, steps * sentences) for leaf in leaves)
+    below = tf.raw_ops.Empty(shape=tf.shape(table[0])[:1], dtype=tf.int32, init=True)
+    nothing = tf.zeros_like(lengths)
+
+    def body(t, table, below, states, shifted, top, second, transitions):
+        h, c = table
+        legal = tf.stack([shifted < lengths, second > 0], axis=1)
+        word = tf.where(legal[:, 0], 1 + words * tf.range(sentences) + shifted, 0)
+        states = track(tf.gather(h, tf.stack([word, top, second], axis=1)), states)
+        move = choose(t, states, legal)
+        shift, reduce = (move == 0) & legal[:, 0], (move == 1) & legal[:, 1]
+
+        reducing = tf.where(reduce)[:, 0]
+        children = tf.gather(tf.stack([second, top], axis=1), reducing)
+        made = compose(tf.gather(h, children), tf.gather(c, children), tf.gather(states[0], reducing))
+        parents = 1 + sentences * (words + t) + tf.range(sentences)
+        rows = tf.gather(parents, reducing)
+        table = tuple(tf.raw_ops.InplaceUpdate(x=x, i=rows, v=value) for x, value in zip(table, made, strict=True))
+
+        node = tf.where(shift, word, tf.where(reduce, parents, top))
+        under = tf.where(shift, top, tf.where(reduce, tf.gather(below, second), second))
+        below = tf.raw_ops.InplaceUpdate(x=below, i=tf.where(shift | reduce, node, parents), v=under)
+        transition = tf.where(shift, SHIFT, tf.where(reduce, REDUCE, NOTHING))
+        shifted += tf.cast(shift, tf.int32)
+        return t + 1, table, below, states, shifted, node, under, transitions.write(t, transition)
+
+    transitions = tf.TensorArray(tf.int32, size=steps, element_shape=[None])
+    carried = (0, table, below, states, nothing, nothing, nothing, transitions)
+    *_, transitions = tf.while_loop(lambda t, *_: t < steps, body, carried)
+    return tf.transpose(transitions.stack())
 
 
 def _table(leaf, parents):
