@@ -29,7 +29,7 @@ def main(arguments, output):
     sources, references = (list(side) for side in files.sides())
     rows_of_models = {}
     for directory in arguments.model:
-        translations = tfnmt.load(directory).translate(sources, arguments.beam_size)
+        translations = tfnmt.load(directory, "translator").translate(sources, arguments.beam_size)
         rows = bleu_by_length(sources, references, translations, tokenize=arguments.bleu_tokenize)
         rows_of_models[Path(directory).resolve().name] = rows
         for label, count, bleu in rows:

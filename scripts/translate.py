@@ -18,7 +18,7 @@ def main(arguments, output):
     import tfnmt
     from tfnmt.models.streaming import translate_stream
 
-    model = tfnmt.load(arguments.model)
+    model = tfnmt.load(arguments.model, "translator")
     for translation in translate_stream(model, sys.stdin.buffer, arguments.beam_size, arguments.batch_size):
         print(translation, file=output, flush=True)
 

@@ -27,6 +27,9 @@ class Translator(keras.Model):
     target_vocabulary_size].
     """
 
+    configuration_class = TranslatorConfiguration
+    tokenizer_names = ("source", "target")
+
     def __init__(self, configuration, source_tokenizer, target_tokenizer, **options):
         super().__init__(**options)
         self.configuration = c = configuration
@@ -79,6 +82,11 @@ class Translator(keras.Model):
     def call(self, inputs, training=False):
         """Scores [batch, target_length, target_vocabulary_size] of `inputs` {"source", "target"}, as the class says."""
         return self.decoder(inputs["target"], self.encoder(inputs["source"], training=training), training=training)
+
+    @property
+    def tokenizers(self):
+        """Those of `tokenizer_names`."""
+        return self.source_tokenizer, self.target_tokenizer
 
     def translate(self, texts, beam_size=5, batch_size=64, **options):
         """Translate texts; an empty text gives an empty translation.
