@@ -8,6 +8,8 @@ import pytest
 import tensorflow as tf
 
 from tfnmt.models.configuration import TranslatorConfiguration
+from tfnmt.models.search_configuration import SearchConfiguration
+from tfnmt.models.searcher import Searcher
 from tfnmt.models.translator import Translator
 from tfnmt.text.tokenizers import END, START, UNKNOWN, WordTokenizer
 from tfnmt.training.losses import MaskedCrossEntropy
@@ -182,9 +184,8 @@ def test_source_ids():
 def test_scores_of_a_search_are_those_of_the_model(options, beam_size):
     """What is found word by word is scored again with all words at once."""
     translator = made(seed=3, **options)
-    translator.decoder.b.assign([-100.0, *[0.0] * 9])  # no PADDING, which is not counted here
     texts = tf.constant(["a b c", "d", "f e"])
-    found = translator.search(texts, beam_size, length_penalty=0.0)
+    found = Searcher(translator, SearchConfiguration(beam_size=beam_size, n_best=beam_size)).find(texts)
     ids, scores = found.ids.numpy(), found.log_probabilities.numpy()
     source, maximum_lengths = translator.source_ids(texts), 2 * np.array([4, 2, 3]) + 10
     for place in range(beam_size):
@@ -238,8 +239,8 @@ def test_a_saved_model_keeps_a_search(trained, tmp_path):
     translator, _ = trained
     expected = [translator.translate(TEXTS, beam_size) for beam_size in (3, 1)][0]
     module = tf.Module()
-    module.translator, module.search = translator, translator.search_function(3, 1.0)
+    module.searcher = Searcher(translator, SearchConfiguration(beam_size=3))
+    module.search = module.searcher.function()
     tf.saved_model.save(module, tmp_path)
     loaded = tf.saved_model.load(tmp_path)
-    found = [text.decode() for text in loaded.search(tf.constant(TEXTS)).numpy()]
-    assert [text if source.strip() else "" for source, text in zip(TEXTS, found, strict=True)] == expected
+    assert [text.decode() for text in loaded.search(tf.constant(TEXTS)).texts[:, 0].numpy()] == expected

@@ -22,9 +22,9 @@ def evaluate_translator(model, files, beam_size=5, batch_size=64, length_penalty
     sources, references = files.sides()
     sources, references = list(cut_long(model, sources, files.source)), list(references)
     figures = teacher_forced_figures(model, files, batch_size)
-    model.translate(["a"], beam_size, batch_size, length_penalty)  # tracing is not part of the speed
+    model.translate(["a"], beam_size, batch_size, length_penalty=length_penalty)  # tracing is not part of the speed
     start = time.perf_counter()
-    translations = model.translate(sources, beam_size, batch_size, length_penalty)
+    translations = model.translate(sources, beam_size, batch_size, length_penalty=length_penalty)
     seconds = time.perf_counter() - start
     figures |= translation_scores(translations, references, tokenize, lowercase)
     figures |= {"sentences": len(sources), "sentences_per_second": len(sources) / seconds}

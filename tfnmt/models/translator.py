@@ -9,9 +9,9 @@ from tfnmt.configuration import from_json, to_json
 from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.encoder import Encoder
 from tfnmt.models.configuration import TranslatorConfiguration
-from tfnmt.search.beam import BeamConfiguration, beam_search
-from tfnmt.search.one_by_one import greedy_search
-from tfnmt.text.tokenizers import END, PADDING, START, tokenizer_from_config
+from tfnmt.models.search_configuration import SearchConfiguration
+from tfnmt.models.searcher import Searcher
+from tfnmt.text.tokenizers import END, PADDING, tokenizer_from_config
 
 
 @keras.saving.register_keras_serializable("tfnmt")
@@ -74,13 +74,13 @@ class Translator(keras.Model):
         self.built = True
         self.supports_jit = False  # batches come in many shapes, and XLA would compile each of them anew
         # Not a dictionary: a SavedModel cannot keep one with such keys.
-        self._searches = functools.cache(self._new_search)
+        self._searchers = functools.cache(functools.partial(Searcher, self))
 
     def call(self, inputs, training=False):
         """Scores [batch, target_length, target_vocabulary_size] of `inputs` {"source", "target"}, as the class says."""
         return self.decoder(inputs["target"], self.encoder(inputs["source"], training=training), training=training)
 
-    def translate(self, texts, beam_size=5, batch_size=64, length_penalty=1.0):
+    def translate(self, texts, beam_size=5, batch_size=64, **options):
         """Translate texts; an empty text gives an empty translation.
 
         Args:
@@ -88,69 +88,42 @@ class Translator(keras.Model):
             beam_size: 1 is greedy search.
             batch_size: texts translated at once. Those of one length go together; the result is in the order of
                 `texts`.
-            length_penalty: see `beam_search`.
+            options: further values of a `SearchConfiguration`.
 
         Returns:
-            A list of strings, one for each text.
+            A list of strings, one for each text, the best translation.
         """
-        search = self.search_function(beam_size, length_penalty)
-        order = sorted((i for i, text in enumerate(texts) if text.strip()), key=lambda i: len(texts[i]))
-        translations = [""] * len(texts)
-        for first in range(0, len(order), batch_size):
-            batch = order[first : first + batch_size]
-            found = search(tf.constant([texts[i] for i in batch])).numpy()
-            for i, text in zip(batch, found, strict=True):
-                translations[i] = text.decode("utf-8")
-        return translations
+        searcher = self._searchers(SearchConfiguration(beam_size=beam_size, **options))
+        found = searcher.translate(texts, batch_size)
+        return [translations.texts[0].decode("utf-8") for translations in found]
 
-    def search_function(self, beam_size, length_penalty):
-        """A `tf.function` from strings [batch] to translations [batch], traced once for each choice of options."""
-        return self._searches(beam_size, length_penalty)
-
-    def _new_search(self, beam_size, length_penalty):
-        def search(texts):
-            found = self.search(texts, beam_size, length_penalty)
-            return self.target_tokenizer.decode(found.ids[:, 0])
-
-        return tf.function(search, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
-
-    def search(self, texts, beam_size, length_penalty):
-        """Strings [batch] → a `Found` of beam_size results for each, whose notes are the attention."""
-        source = self.source_ids(texts)
-        step, states = self.search_step(source, beam_size)
-        real = tf.reduce_sum(tf.cast(source != PADDING, tf.int32), axis=1)
-        maximum_lengths = 2 * real + 10  # a translation of more words than that has lost its way
-        if beam_size == 1:
-            return greedy_search(step, states, START, END, maximum_lengths)
-        configuration = BeamConfiguration(beam_size=beam_size, length_penalty=length_penalty)
-        return beam_search(step, states, START, END, maximum_lengths, configuration)
-
-    def search_step(self, source, copies=1):
+    def search_step(self, source, copies=1, note_attention=False):
         """What `tfnmt.search` works on.
 
         Args:
             source: int32 [batch, source_length], as `source_ids` gives it.
             copies: rows that the step has for each sentence, one after the other.
+            note_attention: whether it notes {"attention": α float32 [rows, source_length]} of each word, or nothing.
 
         Returns:
-            (step, states): the step function over [batch · copies] rows, which notes {"attention": α [rows,
-            source_length]} of each word (nothing without attention), and the first states, [batch] rows.
+            (step, states): the step function over [batch · copies] rows, and the first states, [batch] rows.
         """
         states, memory = self.decoder.start(self.encoder(source))
         memory = {name: tf.repeat(part, copies, axis=0) for name, part in memory.items()}
 
         def step(ids, states):
             scores, states, attention = self.decoder.step(ids, states, memory)
-            notes = {} if attention is None else {"attention": attention}
+            notes = {"attention": tf.cast(attention, tf.float32)} if note_attention else {}
             return tf.nn.log_softmax(tf.cast(scores, tf.float32)), states, notes
 
         return step, states
 
     def source_ids(self, texts):
         """Strings [batch] → int32 [batch, source_length]: the words, cut at `maximum_source_length`, END, padding."""
+        texts = tf.concat([texts, [""]], axis=0)  # one more, so that an empty batch has a width too
         words = self.source_tokenizer.encode(texts)[:, : self.configuration.maximum_source_length]
         end = tf.fill([tf.shape(texts)[0], 1], END)
-        return tf.concat([words, end], axis=1).to_tensor(PADDING)
+        return tf.concat([words, end], axis=1).to_tensor(PADDING)[:-1]
 
     def get_config(self):
         """Plain values from which `from_config` makes the same model, tokenizers and all."""

@@ -25,12 +25,15 @@ from tfnmt.text.vocabulary import (
     known_ids,
     normalize,
     normalized_chunks,
+    written,
 )
 
 # All that Unicode calls white space becomes a plain space: no piece hides a tab or a no-break space. Beyond
 # this, and NFC before it, text is left as it is; SentencePiece's own choice (NFKC) would rewrite "½".
 _WHITE_SPACE = [*range(0x09, 0x0E), 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), *range(0x2028, 0x202A)]
 _WHITE_SPACE += [0x202F, 0x205F, 0x3000]
+# How a piece shows that a word begins with it.
+SPACE = "▁"
 # SentencePiece keeps its training text in memory: from a larger corpus, a random sample of this many lines.
 _LARGEST_SAMPLE = 1_000_000
 
@@ -115,13 +118,28 @@ class SubwordTokenizer(Tokenizer):
         """string [batch] -> ragged int32 [batch, (length)], without START and END."""
         return self._pieces.tokenize(normalize(text, self.lowercase))
 
-    def decode(self, ids: tf.Tensor | tf.RaggedTensor) -> tf.Tensor:
+    def surfaces(self, text: tf.Tensor) -> tf.RaggedTensor:
+        """string [batch] -> ragged string [batch, (length)]: the parts of the text, without white space."""
+        text = normalize(text, self.lowercase)
+        _, starts, ends = self._pieces.tokenize_with_offsets(text)
+        text_of_each = tf.gather(text, starts.value_rowids())
+        parts = tf.strings.substr(text_of_each, starts.flat_values, ends.flat_values - starts.flat_values)
+        return starts.with_flat_values(tf.strings.strip(parts))
+
+    def decode(self, ids: tf.Tensor | tf.RaggedTensor, unknown: tf.Tensor | None = None) -> tf.Tensor:
         """Integers [batch, length], dense or ragged -> string [batch]: what stands before the first END."""
-        return self._pieces.detokenize(content(ids, self.vocabulary_size))
+        if unknown is None:
+            return self._pieces.detokenize(content(ids, self.vocabulary_size))
+        text = tf.strings.reduce_join(written(self, ids, unknown), axis=1)
+        return tf.strings.strip(tf.strings.regex_replace(text, SPACE, " "))
 
     def words(self, ids: tf.Tensor) -> tf.Tensor:
         """The piece of each id ("▁" begins a word): integers of any shape -> string, same shape."""
         return self._pieces.id_to_string(known_ids(ids, self.vocabulary_size))
+
+    def begins_word(self, ids: tf.Tensor) -> tf.Tensor:
+        """Whether each id's piece begins with "▁": integers of any shape -> bool, same shape."""
+        return tf.strings.substr(self.words(ids), 0, len(SPACE.encode())) == SPACE
 
     def get_config(self) -> dict:
         model = base64.b64encode(self.model).decode("ascii")

@@ -29,11 +29,20 @@ class Tokenizer(tf.Module):
         """string [batch] -> ragged int32 [batch, (length)], without START and END."""
         raise NotImplementedError
 
-    def decode(self, ids: tf.Tensor | tf.RaggedTensor) -> tf.Tensor:
+    def surfaces(self, text: tf.Tensor) -> tf.RaggedTensor:
+        """string [batch] -> ragged string [batch, (length)]: what of the text each id of `encode` stands for."""
+        raise NotImplementedError
+
+    def decode(self, ids: tf.Tensor | tf.RaggedTensor, unknown: tf.Tensor | None = None) -> tf.Tensor:
         """Integers [batch, length], dense or ragged -> string [batch]: what stands before the first END.
 
-        PADDING and START are passed over.
+        PADDING and START are passed over. UNKNOWN is written as "<unk>", or as `unknown`, string [batch, length] beside
+        dense ids, says at its place.
         """
+        raise NotImplementedError
+
+    def begins_word(self, ids: tf.Tensor) -> tf.Tensor:
+        """Whether each id begins a word and does not continue one: integers of any shape -> bool, same shape."""
         raise NotImplementedError
 
     def words(self, ids: tf.Tensor) -> tf.Tensor:
@@ -94,5 +103,17 @@ def content(ids: tf.Tensor | tf.RaggedTensor, vocabulary_size: int) -> tf.Ragged
     if isinstance(ids, tf.RaggedTensor):
         ids = ids.to_tensor(default_value=PADDING)
     ids = known_ids(ids, vocabulary_size)
+    return tf.ragged.boolean_mask(ids, is_content(ids))
+
+
+def is_content(ids: tf.Tensor) -> tf.Tensor:
+    """Which of int32 [batch, length] stand for text, bool, same shape."""
     before_end = tf.cumsum(tf.cast(ids == END, tf.int32), axis=1) == 0
-    return tf.ragged.boolean_mask(ids, before_end & (ids != PADDING) & (ids != START))
+    return before_end & (ids != PADDING) & (ids != START)
+
+
+def written(tokenizer: Tokenizer, ids: tf.Tensor, unknown: tf.Tensor) -> tf.RaggedTensor:
+    """The words or pieces of dense [batch, length] that stand for text, ragged, those of `unknown` for UNKNOWN."""
+    ids = known_ids(ids, tokenizer.vocabulary_size)
+    words = tf.where(ids == UNKNOWN, unknown, tokenizer.words(ids))
+    return tf.ragged.boolean_mask(words, is_content(ids))

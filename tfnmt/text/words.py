@@ -15,6 +15,7 @@ from tfnmt.text.vocabulary import (
     known_ids,
     normalize,
     normalized_chunks,
+    written,
 )
 
 # A number with its separators ("1,000.5"), a word with its apostrophes and hyphens ("dog's", "well-known",
@@ -91,13 +92,19 @@ class WordTokenizer(Tokenizer):
 
     def encode(self, text: tf.Tensor) -> tf.RaggedTensor:
         """string [batch] -> ragged int32 [batch, (length)], without START and END."""
-        words = _split(normalize(text, self.lowercase), self.split_punctuation)
-        return tf.ragged.map_flat_values(self._ids.lookup, words)
+        return tf.ragged.map_flat_values(self._ids.lookup, self.surfaces(text))
 
-    def decode(self, ids: tf.Tensor | tf.RaggedTensor) -> tf.Tensor:
+    def surfaces(self, text: tf.Tensor) -> tf.RaggedTensor:
+        """string [batch] -> ragged string [batch, (length)]: the words."""
+        return _split(normalize(text, self.lowercase), self.split_punctuation)
+
+    def decode(self, ids: tf.Tensor | tf.RaggedTensor, unknown: tf.Tensor | None = None) -> tf.Tensor:
         """Integers [batch, length], dense or ragged -> string [batch]: what stands before the first END."""
-        ids = content(ids, self.vocabulary_size)
-        text = tf.strings.reduce_join(tf.ragged.map_flat_values(self.words, ids), axis=1, separator=" ")
+        if unknown is None:
+            words = tf.ragged.map_flat_values(self.words, content(ids, self.vocabulary_size))
+        else:
+            words = written(self, ids, unknown)
+        text = tf.strings.reduce_join(words, axis=1, separator=" ")
         if self.split_punctuation:
             for pattern, replacement in _ATTACH:
                 text = tf.strings.regex_replace(text, pattern, replacement)
@@ -106,6 +113,10 @@ class WordTokenizer(Tokenizer):
     def words(self, ids: tf.Tensor) -> tf.Tensor:
         """The word that each id stands for: integers of any shape -> string, same shape."""
         return tf.gather(self._words, known_ids(ids, self.vocabulary_size))
+
+    def begins_word(self, ids: tf.Tensor) -> tf.Tensor:
+        """True for every id: punctuation that was split off is a word of its own."""
+        return tf.ones_like(ids, tf.bool)
 
     def vocabulary(self) -> list[str]:
         """Every word, in the order of their ids, without the four special ones."""
