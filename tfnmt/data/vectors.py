@@ -74,6 +74,17 @@ def read_vectors(
     return matrix, Coverage(len(ids), int(found.sum()), int(occurrences.sum()), int(occurrences[found].sum()))
 
 
+def vectors_size(path: str | Path) -> int:
+    """How many numbers the vectors in a file have; the file and the errors are as in `read_vectors`."""
+    path = Path(path)
+    if path.suffix == ".npy":
+        return _load_array(path).shape[1]
+    first = next(read_lines(path), "").rstrip(" ")
+    if " " not in first:
+        raise UserError(f"{path}, line 1: no numbers after the word")
+    return first.count(" ")
+
+
 def _read_text(path: Path, wanted: Mapping[str, int]) -> Iterator[tuple[str, np.ndarray]]:
     """Words that are wanted, with their vectors. GloVe has words with spaces in them: never wanted, and passed over."""
     size = None
@@ -95,14 +106,7 @@ def _read_text(path: Path, wanted: Mapping[str, int]) -> Iterator[tuple[str, np.
 
 
 def _read_array(path: Path, wanted: Mapping[str, int]) -> Iterator[tuple[str, np.ndarray]]:
-    try:
-        rows = np.load(path, mmap_mode="r")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
-        raise UserError(f"{path}: not an array that NumPy wrote: {error}") from error
-    if rows.ndim != 2 or rows.dtype.kind != "f":
-        raise UserError(f"{path}: holds {rows.dtype} {list(rows.shape)}; it must be floats [words, size]")
+    rows = _load_array(path)
     vocabulary = path.with_name("vocab.txt")
     words = list(read_lines(vocabulary))
     if len(words) != len(rows):
@@ -111,6 +115,18 @@ def _read_array(path: Path, wanted: Mapping[str, int]) -> Iterator[tuple[str, np
         if word in wanted:
             _require_finite(row, path, number)
             yield word, row
+
+
+def _load_array(path: Path) -> np.ndarray:
+    try:
+        rows = np.load(path, mmap_mode="r")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise UserError(f"{path}: not an array that NumPy wrote: {error}") from error
+    if rows.ndim != 2 or rows.dtype.kind != "f":
+        raise UserError(f"{path}: holds {rows.dtype} {list(rows.shape)}; it must be floats [words, size]")
+    return rows
 
 
 def _require_finite(vector: np.ndarray, path: Path, number: int) -> None:
