@@ -45,8 +45,12 @@ def test_what_is_drawn():
     assert {len(expression) - 1 for expression in lists} == {2, 3, 4, 5}
     assert {expression[0] for expression in lists} == set(OPERATORS)
     assert set(range(10)) < set(drawn)
-    assert isinstance(draw(rng, DEEPEST), int)
+    assert all(isinstance(draw(rng, levels=0), int) for _ in range(20))
     assert max(map(depth, drawn)) < DEEPEST
+    small = [draw(rng, ("MIN", "MAX"), most_arguments=3, levels=2) for _ in range(500)]
+    assert max(map(depth, small)) == 2
+    assert {expression[0] for expression in small if not isinstance(expression, int)} == {"MIN", "MAX"}
+    assert max(len(expression) for expression in small if not isinstance(expression, int)) == 4
 
 
 def test_no_expression_twice_and_none_that_is_excluded():

@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from tfnmt.data.vectors import UNKNOWN_SCALE, Coverage, read_vectors
+from tfnmt.data.vectors import UNKNOWN_SCALE, Coverage, read_vectors, vectors_size
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizers import WordTokenizer
 
@@ -35,6 +35,7 @@ def test_every_kind_of_file_gives_the_same_matrix(tmp_path):
     ]
     counts = {"dog": 3, "runs": 2, ".": 4, "other": 1}
     for path in paths:
+        assert vectors_size(path) == 3
         matrix, coverage = read_vectors(path, TOKENIZER, seed=1, word_counts=counts)
         assert matrix.dtype == np.float32 and matrix.shape == (8, 3)
         np.testing.assert_array_equal(matrix[[4, 6, 7]], np.array([ROWS["dog"], ROWS["é"], ROWS["."]], np.float32))
@@ -62,6 +63,12 @@ def test_every_kind_of_file_gives_the_same_matrix(tmp_path):
 def test_broken_text(lines, message, tmp_path):
     with pytest.raises(UserError, match=rf"glove\.txt.*{message}"):
         read_vectors(write(tmp_path / "glove.txt", *lines), TOKENIZER, seed=1)
+
+
+def test_size_of_what_has_none(tmp_path):
+    for lines in ([], [""], ["the"]):
+        with pytest.raises(UserError, match=r"glove\.txt, line 1: not a word and numbers"):
+            vectors_size(write(tmp_path / "glove.txt", *lines))
 
 
 def test_broken_arrays(tmp_path):

@@ -7,7 +7,7 @@ all drawn uniformly. A list is a tuple `(operator, argument, ...)`, a digit an i
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -42,12 +42,17 @@ def listops_parser(
     return parse, False
 
 
-def draw(rng: random.Random, depth: int = 1) -> Expression:
-    """A random expression."""
-    if depth >= DEEPEST or rng.random() >= LIST_PROBABILITY:
+def draw(
+    rng: random.Random,
+    operators: Sequence[str] = tuple(OPERATORS),
+    most_arguments: int = MOST_ARGUMENTS,
+    levels: int = DEEPEST - 1,
+) -> Expression:
+    """A random expression of at most so many lists within each other."""
+    if levels == 0 or rng.random() >= LIST_PROBABILITY:
         return rng.randrange(10)
-    operator = rng.choice(list(OPERATORS))
-    return operator, *(draw(rng, depth + 1) for _ in range(rng.randint(FEWEST_ARGUMENTS, MOST_ARGUMENTS)))
+    count = rng.randint(FEWEST_ARGUMENTS, most_arguments)
+    return rng.choice(operators), *(draw(rng, operators, most_arguments, levels - 1) for _ in range(count))
 
 
 def evaluate(expression: Expression) -> int:

@@ -75,14 +75,16 @@ def read_vectors(
 
 
 def vectors_size(path: str | Path) -> int:
-    """How many numbers the vectors in a file have; the file and the errors are as in `read_vectors`."""
+    """How many numbers a vector of the file has; its form and errors as for `read_vectors`."""
     path = Path(path)
     if path.suffix == ".npy":
-        return _load_array(path).shape[1]
-    first = next(read_lines(path), "").rstrip(" ")
-    if " " not in first:
-        raise UserError(f"{path}, line 1: no numbers after the word")
-    return first.count(" ")
+        return _load(path).shape[1]
+    for line in read_lines(path):
+        size = line.rstrip(" ").count(" ")
+        if size:
+            return size
+        break
+    raise UserError(f"{path}, line 1: not a word and numbers after it")
 
 
 def _read_text(path: Path, wanted: Mapping[str, int]) -> Iterator[tuple[str, np.ndarray]]:
@@ -106,7 +108,7 @@ def _read_text(path: Path, wanted: Mapping[str, int]) -> Iterator[tuple[str, np.
 
 
 def _read_array(path: Path, wanted: Mapping[str, int]) -> Iterator[tuple[str, np.ndarray]]:
-    rows = _load_array(path)
+    rows = _load(path)
     vocabulary = path.with_name("vocab.txt")
     words = list(read_lines(vocabulary))
     if len(words) != len(rows):
@@ -117,7 +119,8 @@ def _read_array(path: Path, wanted: Mapping[str, int]) -> Iterator[tuple[str, np
             yield word, row
 
 
-def _load_array(path: Path) -> np.ndarray:
+def _load(path: Path) -> np.ndarray:
+    """[words, size], left in its file."""
     try:
         rows = np.load(path, mmap_mode="r")
     except OSError as error:

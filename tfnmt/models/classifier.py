@@ -121,7 +121,7 @@ class Classifier(keras.Model):
         return reinforce_loss(*(tf.reshape(values, [-1, c.samples]) for values in (log_probability, rewards)))
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
-        """Accuracy of the classes of pairs or sentences (of phrases, that at the root counts), and of spinn's parses."""
+        """Accuracy of the classes of pairs or sentences (of phrases, the root's), and of spinn's parses."""
         update_accuracy(self.accuracy, self.root_labels(x, y, y_pred), tf.argmax(y_pred["scores"], axis=-1))
         if self.configuration.encoder == "spinn":
             chosen = tf.argmax(y_pred["transition_scores"], axis=-1)
