@@ -15,20 +15,19 @@ from tfnmt.text.parses import NOTHING, REDUCE, SHIFT
 
 def encode(encoder, batch, training=False, seed=None):
     """What a `LevelEncoder` or a `SpinnEncoder` computes; arguments and results are theirs."""
-    sentences, width = batch["words"].shape
+    sentences = len(batch["words"])
+    lengths = tf.math.count_nonzero(batch["words"], axis=1).numpy()
     compose, tracker = encoder.compose, getattr(encoder, "tracker", None)
     held = {part: _held(part) for part in (compose, tracker) if part is not None}
     given = batch["transitions"].numpy().T if _is_given(encoder, training) else None
-    steps = 2 * width - 1 if given is None else len(given)
-    leaves = unbundle(encoder.leaves(batch["words"], training))
-    nothing = tf.zeros_like(leaves[0])
-
+    steps = 2 * max(lengths) - 1 if given is None else len(given)
+    leaves = iter(unbundle(encoder.leaves(batch["words"], training)))
     # Words are popped from the end.
-    lengths = tf.math.count_nonzero(batch["words"], axis=1).numpy()
-    buffers = [leaves[s * width : s * width + lengths[s]][::-1] for s in range(sentences)]
+    buffers = [[next(leaves) for _ in range(length)][::-1] for length in lengths]
+    nothing = tf.zeros_like(buffers[0][0])
     stacks = [[] for _ in range(sentences)]
     nodes = [[nothing] * steps for _ in range(sentences)]
-    noise = None if seed is None else gumbel_noise(seed, steps, sentences, nothing.dtype)
+    noise = None if seed is None else gumbel_noise(seed, 2 * batch["words"].shape[1], sentences, nothing.dtype)
     transitions, trackings = [], []
     states = tracker.start(sentences) if tracker else None
 

@@ -7,12 +7,14 @@ other nodes; the root is the sentence's vector.
 import keras
 import tensorflow as tf
 
+from tfnmt.layers.parser import parse
 from tfnmt.layers.pointers import legal_moves, plan_by_height, plan_by_step
 from tfnmt.layers.recurrence import held_for_one_step, in_parts
-from tfnmt.layers.stack import grow, parse
+from tfnmt.layers.stack import grow
 from tfnmt.layers.tracker import Tracker
 from tfnmt.layers.tree_lstm import TreeLSTM
 from tfnmt.text.parses import NOTHING, REDUCE
+from tfnmt.text.vocabulary import PADDING
 
 
 class TreeEncoder(keras.layers.Layer):
@@ -40,8 +42,9 @@ class TreeEncoder(keras.layers.Layer):
             self.projection.build((None, self.embedding.output_size))
 
     def leaves(self, words, training=False):
-        """int32 [sentences, words] → (h, c), each float [sentences · words, units]."""
-        vectors = self.embedding(words, training=training)
+        """int32 [sentences, words], padded with 0 → (h, c), each float [real words, units], padding left out."""
+        real = tf.boolean_mask(words, words != PADDING)
+        vectors = self.embedding(real[tf.newaxis], training=training)
         vectors = tf.reshape(vectors, [-1, self.embedding.output_size])
         if self.projection is not None:
             vectors = self.projection(vectors)
@@ -81,7 +84,7 @@ class LevelEncoder(TreeEncoder):
             A dictionary: "root" float [sentences, units], h of every sentence's root; "nodes" float [sentences, steps,
             units], h of every node, zeros in padding; "transitions", those given.
         """
-        plan = plan_by_height(*(batch[name] for name in ("transitions", "left", "right", "height")), _width(batch))
+        plan = plan_by_height(*(batch[name] for name in ("transitions", "left", "right", "height")))
 
         def step(seen, states, held):
             return self.compose.step(seen["h"], seen["c"], held), states
@@ -142,34 +145,35 @@ class SpinnEncoder(TreeEncoder):
             A dictionary: "root", "nodes" and "transitions" (those used) as `LevelEncoder` gives them; where the tracker
             predicts, also "transition_scores" float [sentences, steps, 2], the logits of SHIFT and REDUCE, very low for
             illegal moves; and for parse="sampled" also "log_probability" float [sentences], that of the whole parse.
-            Steps are those of the batch's transitions, or 2 · words − 1 where the tracker makes them.
+            Steps are those of the batch's transitions, or 2 · longest − 1 where the tracker makes them.
         """
         leaves = self.leaves(batch["words"], training)
         if self.parse == "given" or (self.parse == "predicted" and training):
             transitions = batch["transitions"]
         else:
             transitions = self.choose_transitions(leaves, batch["words"], seed)
-        plan = plan_by_step(transitions, _width(batch))
+        plan = plan_by_step(transitions)
         (h, _), (tracking, _) = grow(
             self._step,
             leaves,
             plan["children"],
             plan["ends"],
             *self._loop_weights_and_constants(),
-            looks=plan["looks"],
-            whose=plan["whose"],
             states=self.tracker.start(tf.shape(transitions)[0]),
+            looks=plan["looks"],
+            look_ends=plan["look_ends"],
+            whose=plan["whose"],
         )
         results = self.read(h, plan["rows"], transitions)
         if self.tracker.predicts:
-            scores = self.tracker.scores(tf.transpose(tracking, [1, 0, 2]), legal_moves(transitions))
+            scores = self.tracker.scores(tf.gather(tracking, plan["places"]), legal_moves(transitions))
             results["transition_scores"] = scores
             if self.parse == "sampled":
                 results["log_probability"] = log_probability(scores, transitions)
         return results
 
     def choose_transitions(self, leaves, words, seed=None):
-        """The parses that the tracker decides on: int32 [sentences, 2 · words − 1], padded with NOTHING.
+        """The parses that the tracker decides on: int32 [sentences, 2 · longest − 1], padded with NOTHING.
 
         Args:
             leaves: (h, c), as `leaves` gives them.
@@ -178,11 +182,13 @@ class SpinnEncoder(TreeEncoder):
         """
         held = held_for_one_step(*self._loop_weights_and_constants())
         sentences, width = tf.shape(words)[0], tf.shape(words)[1]
-        noise = None if seed is None else gumbel_noise(seed, 2 * width - 1, sentences, leaves[0].dtype)
+        noise = None if seed is None else gumbel_noise(seed, 2 * width, sentences, leaves[0].dtype)
 
-        def choose(t, states, legal):
-            scores = self.tracker.scores(states[0], legal)
-            return tf.argmax(scores if noise is None else scores + noise[t], axis=1, output_type=tf.int32)
+        def choose(t, sentences, states):
+            scores = self.tracker.scores(states[0])
+            if noise is not None:
+                scores += tf.gather(noise[t], sentences)
+            return tf.argmax(scores, axis=1, output_type=tf.int32)
 
         return parse(
             lambda looks, states: self.tracker.step(looks, states, held.within("tracker")),
@@ -221,7 +227,3 @@ def log_probability(scores, transitions):
     each = tf.nn.log_softmax(scores)
     taken = tf.where(transitions == REDUCE, each[:, :, 1], each[:, :, 0])
     return tf.reduce_sum(tf.where(transitions == NOTHING, tf.zeros_like(taken), taken), axis=1)
-
-
-def _width(batch):
-    return tf.shape(batch["words"])[1]
