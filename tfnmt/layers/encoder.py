@@ -140,7 +140,7 @@ class Embedding(keras.layers.Embedding):
         super().__init__(vocabulary_size, size, embeddings_initializer=scale, **options)
 
     def call(self, ids):
-        return _rows(tf.convert_to_tensor(self.embeddings), ids)
+        return tf.cast(_rows(tf.convert_to_tensor(self.embeddings), ids), self.compute_dtype)
 
 
 @tf.custom_gradient

@@ -1,0 +1,55 @@
+"""Export a trained model, or several as an ensemble, as the next version of a servable: OUTPUT/NAME/VERSION."""
+
+import argparse
+
+from _start import positive, run
+
+
+def parser():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", required=True, nargs="+", metavar="DIR", help="the model directory, or several")
+    parser.add_argument("--name", required=True, metavar="NAME", help="what the server calls the model")
+    parser.add_argument(
+        "--output", default="saved_models", metavar="DIR", help="the folder of all servables (default: saved_models)"
+    )
+    parser.add_argument("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
+    parser.add_argument(
+        "--n-best", type=positive, metavar="N", help="translations of the signature nbest (default: the beam size)"
+    )
+    parser.add_argument(
+        "--length-penalty",
+        type=float,
+        default=1.0,
+        metavar="A",
+        help="log-probabilities are divided by length to this power (default: 1)",
+    )
+    parser.add_argument(
+        "--quantize",
+        default="none",
+        choices=("none", "float16", "int8"),
+        help="keep the matrices in fewer bits, and print what is won and lost by it (default: none)",
+    )
+    return parser
+
+
+def main(arguments, output):
+    import tfnmt
+    from tfnmt.models.search_configuration import SearchConfiguration
+    from tfnmt.serving.export import export
+    from tfnmt.serving.quantization import compare
+
+    models = [tfnmt.load(directory) for directory in arguments.model]
+    search = SearchConfiguration(
+        beam_size=arguments.beam_size,
+        n_best=arguments.n_best or arguments.beam_size,
+        length_penalty=arguments.length_penalty,
+    )
+    path = export(models, arguments.output, arguments.name, search, arguments.quantize)
+    print(path, file=output)
+    if arguments.quantize != "none":
+        for name, value in compare(models, search, path).items():
+            print(f"{name:>32}  {value:,.2f}" if isinstance(value, float) else f"{name:>32}  {value:,}", file=output)
+
+
+if __name__ == "__main__":
+    run(main, parser())

@@ -1,0 +1,312 @@
+"""What is exported: the same text, whatever the batch, with nothing of the project left to load it."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_text
+from google.protobuf import text_format
+from tensorflow.core.protobuf import saved_model_pb2
+from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
+
+from tests.serving.conftest import made
+from tfnmt.configuration import to_json
+from tfnmt.errors import UserError
+from tfnmt.models.search_configuration import SearchConfiguration
+from tfnmt.models.searcher import Searcher
+from tfnmt.serving.export import export, write_version
+from tfnmt.serving.translator_servable import TranslatorServable
+
+TEXTS = [
+    "The dog sees a red ball.",
+    "",
+    "If he has called him, she gives him a newspaper.",
+    " \t\u00a0",
+    "Zebra 7!",
+    "I",
+]
+# Every operation that an exported translator may have. The stock server links all of TensorFlow's own except
+# Python's; those of TensorFlow Text are in its version 2.20, which the server links.
+TEXT_OPERATIONS = {
+    "NormalizeUTF8",
+    "RegexSplitWithOffsets",
+    "SentencepieceDetokenizeOp",
+    "SentencepieceIdToStringOp",
+    "SentencepieceOp",
+    "SentencepieceTokenizeOp",
+}
+CORE_OPERATIONS = """
+    AddN AddV2 All Any ArgMax AsString Assert AssignVariableOp BatchMatMulV2 BiasAdd BroadcastTo Cast ConcatV2
+    Const Cumsum DisableCopyOnRead Einsum Equal Exp ExpandDims Fill GatherV2 Greater GreaterEqual Identity
+    IdentityN If IsFinite Less LessEqual Log LogSoftmax LogicalAnd LogicalNot LogicalOr LookupTableFindV2
+    MatMul Max Maximum MergeV2Checkpoints Minimum Mul NoOp NotEqual OneHot Pack Pad PartitionedCall
+    Placeholder Pow Prod RaggedGather RaggedRange RaggedTensorToTensor Range ReadVariableOp RealDiv ReduceJoin
+    Reshape RestoreV2 SaveV2 Select SelectV2 Shape ShardedFilename Sigmoid Size Softmax Split SplitV Squeeze
+    StatefulPartitionedCall StatelessWhile StaticRegexFullMatch StaticRegexReplace StopGradient StridedSlice
+    StringJoin StringLower StringStrip Sub Substr Sum Tanh TensorListFromTensor TensorListGetItem
+    TensorListReserve TensorListSetItem TensorListStack Tile TopKV2 Transpose UnsortedSegmentJoin VarHandleOp
+    Where While ZerosLike
+"""
+
+
+@pytest.fixture(scope="module")
+def loaded(exported):
+    return tf.saved_model.load(str(exported))
+
+
+def saved_graphs(path):
+    return saved_model_pb2.SavedModel.FromString((path / "saved_model.pb").read_bytes()).meta_graphs[0]
+
+
+def operations(graph):
+    nodes = [*graph.node, *(node for function in graph.library.function for node in function.node_def)]
+    functions = {function.signature.name for function in graph.library.function}
+    return {node.op for node in nodes} - functions
+
+
+def test_the_text_is_the_translators_whatever_the_batch(loaded, model, sentences):
+    lines = sentences + TEXTS
+    expected = model.translate(lines, beam_size=3)
+    assert expected[-5] == expected[-3] == "" and len(set(expected)) > 140
+    for size in (1, 7, len(lines)):
+        few = lines if size > 1 else lines[-25:]
+        found = []
+        for first in range(0, len(few), size):
+            batch = tf.constant(few[first : first + size])
+            found += loaded.signatures["serving_default"](text=batch)["translation"].numpy().tolist()
+        assert [text.decode() for text in found] == expected[-len(few) :]
+
+
+def test_an_empty_batch(loaded):
+    for name, signature in loaded.signatures.items():
+        _, inputs = signature.structured_input_signature
+        found = signature(**{key: tf.constant([], tf.string) for key in inputs})
+        assert {tensor.shape[0] for tensor in found.values()} == {0}, name
+
+
+def test_the_best_of_n_is_the_translation_and_scores_fall(loaded):
+    best = loaded.signatures["serving_default"](text=tf.constant(TEXTS))
+    found = loaded.signatures["nbest"](text=tf.constant(TEXTS))
+    assert found["translations"].shape == found["scores"].shape == [len(TEXTS), 2]
+    np.testing.assert_array_equal(found["translations"][:, 0], best["translation"])
+    np.testing.assert_allclose(found["scores"][:, 0], best["score"], rtol=1e-5)
+    assert (np.diff(found["scores"]) <= 0).all()
+    assert found["translations"][1].numpy().tolist() == [b"", b""] and not best["score"][1].numpy()
+
+
+def test_alignments_have_a_row_for_a_word_written_and_a_column_for_a_word_read(loaded, model):
+    found = loaded.signatures["align"](text=tf.constant(TEXTS))
+    source, target = (found[f"{side}_words"].numpy() for side in ("source", "target"))
+    assert source.shape[1] == found["attention"].shape[2] and target.shape[1] == found["attention"].shape[1]
+    np.testing.assert_allclose(tf.reduce_sum(found["attention"], axis=2), target != b"", atol=1e-5)
+    assert not tf.reduce_any((found["attention"] > 0) & (source == b"")[:, np.newaxis])
+    assert b"".join(source[0]).decode() == "\u2581" + TEXTS[0].replace(" ", "\u2581") + "</s>"
+    assert b"".join(target[0]).decode().replace("\u2581", " ").strip() == found["translation"][0].numpy().decode()
+    searched = (
+        Searcher(model, SearchConfiguration(beam_size=3, alignments=True)).find(tf.constant(TEXTS[:1])).attention[0, 0]
+    )
+    length = len([word for word in target[0] if word])
+    np.testing.assert_allclose(found["attention"][0, :length, : searched.shape[1]], searched[:length], atol=1e-5)
+
+
+def test_the_score_of_a_translation_is_its_words_log_probability(loaded, model):
+    source, target = tf.constant(["The dog sees a red ball.", "A cat."]), tf.constant(["Der Hund", "Eine Katze ruft."])
+    found = loaded.signatures["score"](source=source, target=target)["log_probability"]
+    for row in range(2):
+        words = model.target_tokenizer.encode(target[row : row + 1]).to_tensor()
+        inputs = {
+            "source": model.source_ids(source[row : row + 1]),
+            "target": tf.pad(words, [[0, 0], [1, 0]], constant_values=2),
+        }
+        labels = tf.pad(words, [[0, 0], [0, 1]], constant_values=3)
+        log_p = tf.gather(tf.nn.log_softmax(model(inputs)), labels, batch_dims=2)
+        np.testing.assert_allclose(found[row], tf.reduce_sum(log_p), rtol=1e-4)
+
+
+def test_summaries_are_the_encoders(loaded, model):
+    found = loaded.signatures["encode"](text=tf.constant(TEXTS))["summary"]
+    np.testing.assert_allclose(found, model.encoder(model.source_ids(tf.constant(TEXTS)))["summary"], atol=1e-5)
+
+
+def test_an_endless_sentence_is_cut_before_it_is_tokenized(loaded, model):
+    endless = "The dog sees a red ball. " * 400_000
+    kept = model.source_tokenizer.decode(model.source_ids(tf.constant([endless[:30_000]])))[0].numpy()
+    found, expected = (loaded.signatures["encode"](text=tf.constant([text]))["summary"] for text in (endless, kept))
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_what_is_not_text_does_no_harm(loaded):
+    texts = [b"\xff\xfe\x80", b"a\x00b", b"\xe4"]
+    assert len(loaded.signatures["serving_default"](text=tf.constant(texts))["translation"].numpy()) == 3
+
+
+def test_every_operation_is_one_that_the_stock_server_links(exported):
+    assert operations(saved_graphs(exported).graph_def) - TEXT_OPERATIONS - set(CORE_OPERATIONS.split()) == set()
+    servable = TranslatorServable([made("word", cell="lstm", attention="general")], SearchConfiguration(), "int8")
+    for name, function in servable.served.items():
+        graph = function.get_concrete_function().graph.as_graph_def()
+        assert operations(graph) - TEXT_OPERATIONS - set(CORE_OPERATIONS.split()) == set(), name
+
+
+def test_the_folder_says_what_it_is(exported):
+    description = json.loads((exported / "assets.extra" / "tfnmt.json").read_text())
+    assert description["kind"] == "translator" and description["quantize"] == "none"
+    assert description["search"] == to_json(SearchConfiguration(beam_size=3, n_best=2))
+    signatures = saved_graphs(exported).signature_def
+    assert set(signatures) - {"__saved_model_init_op"} == set(description["signatures"])
+    for name, documentation in description["signatures"].items():
+        assert set(signatures[name].inputs) == set(documentation["inputs"])
+        assert set(signatures[name].outputs) == set(documentation["outputs"])
+        assert signatures[name].method_name == "tensorflow/serving/predict"
+
+
+def test_saved_model_cli_shows_it(exported):
+    cli = Path(sys.executable).with_name("saved_model_cli")
+    shown = subprocess.run([cli, "show", "--dir", exported, "--all"], capture_output=True, text=True)
+    assert shown.returncode == 0, shown.stderr
+    assert "signature_def['nbest']" in shown.stdout and "outputs['translations'] tensor_info" in shown.stdout
+
+
+ELSEWHERE = """
+import json, sys
+import tensorflow as tf, tensorflow_text
+signature = tf.saved_model.load(sys.argv[1]).signatures["serving_default"]
+found = signature(text=tf.constant(json.loads(sys.argv[2])))["translation"].numpy()
+assert not any(name.startswith("tfnmt") for name in sys.modules)
+print(json.dumps([text.decode() for text in found]))
+"""
+
+
+def test_it_runs_where_the_project_is_not_installed(exported, model, tmp_path):
+    ran = subprocess.run(
+        [sys.executable, "-I", "-c", ELSEWHERE, exported, json.dumps(TEXTS)], capture_output=True, cwd=tmp_path
+    )
+    assert ran.returncode == 0, ran.stderr.decode()
+    assert json.loads(ran.stdout) == model.translate(TEXTS, 3)
+
+
+def test_it_runs_without_python(exported, model, sentences, tmp_path):
+    program = tmp_path / "load_session"
+    home = Path(tf.sysconfig.get_lib())
+    compiled = subprocess.run(
+        ["gcc", Path(__file__).with_name("load_session.c"), "-o", program, f"-I{home / 'include'}", f"-L{home}"]
+        + ["-l:libtensorflow_cc.so.2", "-l:libtensorflow_framework.so.2", f"-Wl,-rpath,{home}"],
+        capture_output=True,
+        text=True,
+    )
+    assert compiled.returncode == 0, compiled.stderr
+    signature = saved_graphs(exported).signature_def["serving_default"]
+    input, output = signature.inputs["text"].name.partition(":")[0], signature.outputs["translation"].name
+    libraries = sorted(Path(tensorflow_text.__file__).parent.glob("python/ops/*.so"))
+    texts = [text for text in TEXTS if text] + sentences[:20]
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    ran = subprocess.run(
+        [program, exported, input, output, str(len(libraries)), *libraries, *texts],
+        capture_output=True,
+        env=environment,
+    )
+    assert ran.returncode == 0, ran.stderr.decode()
+    assert ran.stdout.decode().split("\n") == [*model.translate(texts, 3), ""]
+
+
+NOTHING = SimpleNamespace(kind="nothing", served={}, documentation={})
+
+
+def test_versions_count_up_and_none_is_seen_half_written(tmp_path, monkeypatch):
+    seen = []
+
+    def save(servable, path, **options):
+        seen.append(sorted(entry.name for entry in (tmp_path / "a").iterdir() if not entry.name.startswith(".")))
+        Path(path, "saved_model.pb").write_bytes(b"")
+
+    monkeypatch.setattr(tf.saved_model, "save", save)
+    paths = [write_version(NOTHING, {}, tmp_path, "a") for _ in range(2)]
+    threads = [threading.Thread(target=write_version, args=(NOTHING, {}, tmp_path, "a")) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [path.name for path in paths] == ["1", "2"] and seen[:2] == [[], ["1"]]
+    assert sorted(entry.name for entry in (tmp_path / "a").iterdir()) == ["1", "2", "3", "4", "5", "6"]
+
+    monkeypatch.setattr(tf.saved_model, "save", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write_version(NOTHING, {}, tmp_path, "a")
+    assert len(list((tmp_path / "a").iterdir())) == 6
+
+
+def test_models_config_knows_every_model_once_and_keeps_what_was_written_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(tf.saved_model, "save", lambda _, path, **__: None)
+    for name in ("b", "a", "b"):
+        write_version(NOTHING, {}, tmp_path, name)
+    text = (tmp_path / "models.config").read_text()
+    server = text_format.Parse(text, ModelServerConfig())
+    assert [(each.name, each.base_path) for each in server.model_config_list.config] == [
+        ("b", "/models/b"),
+        ("a", "/models/a"),
+    ]
+    (tmp_path / "batching.config").write_text("mine")
+    write_version(NOTHING, {}, tmp_path, "a")
+    assert (tmp_path / "models.config").read_text() == text and (tmp_path / "batching.config").read_text() == "mine"
+    (tmp_path / "models.config").write_text("model_config_list {")
+    with pytest.raises(UserError, match="models.config: is broken: 1:19"):
+        write_version(NOTHING, {}, tmp_path, "c")
+
+
+@pytest.mark.parametrize("name", ["", "../a", "a/b", ".a", "ä"])
+def test_names_that_are_no_folders(name, tmp_path):
+    with pytest.raises(UserError, match="cannot be a model's name"):
+        export([], tmp_path, name)
+
+
+@pytest.mark.parametrize("precision, tolerance", [("float16", 1e-3), ("int8", 1e-2)])
+def test_smaller_weights_are_nearly_the_same(precision, tolerance, model):
+    texts = tf.constant(TEXTS)
+    small, whole = (
+        TranslatorServable([model], SearchConfiguration(beam_size=1, n_best=1), each).served["encode"]
+        for each in (precision, "none")
+    )
+    difference = np.abs(small(texts)["summary"] - whole(texts)["summary"])
+    assert 0 < difference.mean() < tolerance
+
+
+def test_an_ensemble_of_one_model_twice_is_that_model(model, sentences):
+    alone, twice = (
+        TranslatorServable([model] * n, SearchConfiguration(beam_size=1, n_best=1)).served["serving_default"]
+        for n in (1, 2)
+    )
+    texts = tf.constant(sentences[:30])
+    np.testing.assert_array_equal(twice(texts)["translation"], alone(texts)["translation"])
+
+
+def test_an_ensemble_is_the_mean_of_the_probabilities(model):
+    other = made(seed=2)
+    source, target = tf.constant(["The dog sees a red ball."]), tf.constant([""])
+    one, two, both = (
+        np.exp(
+            TranslatorServable(models, SearchConfiguration(beam_size=1, n_best=1)).served["score"](source, target)[
+                "log_probability"
+            ]
+        )
+        for models in ([model], [other], [model, other])
+    )
+    np.testing.assert_allclose(both, (one + two) / 2, rtol=1e-5)
+
+
+def test_an_ensemble_of_different_vocabularies(model):
+    with pytest.raises(UserError, match="model 1 and model 2 of the ensemble differ in their source vocabulary"):
+        TranslatorServable([model, made("word")], SearchConfiguration())
+
+
+def test_without_attention_there_is_no_alignment():
+    one = SearchConfiguration(beam_size=1)
+    servable = TranslatorServable([made("word", attention="none", deep_output=False)], one)
+    assert set(servable.served) == {"serving_default", "nbest", "score", "encode"}
+    assert len(servable.served["serving_default"](tf.constant(TEXTS))["translation"]) == len(TEXTS)

@@ -1,0 +1,111 @@
+"""The folder of servables: its versions, and the files beside them that TensorFlow Serving is started with."""
+
+import re
+from pathlib import Path
+
+from google.protobuf import text_format
+from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
+
+from tfnmt.errors import UserError
+from tfnmt.training.files import written_whole
+
+MODELS, BATCHING, MONITORING, COMPOSE = "models.config", "batching.config", "monitoring.config", "compose.yaml"
+# Where the folder of servables is in the container. In base_path, it stands for the folder that models.config is in.
+MOUNTED = "/models"
+METRICS_PATH = "/monitoring/prometheus/metrics"
+_BATCHING = """\
+# One batch takes what is waiting, at most so many sentences, and waits so long for more.
+max_batch_size { value: 32 }
+batch_timeout_micros { value: 5000 }
+num_batch_threads { value: 2 }  # as many as there are cores
+max_enqueued_batches { value: 64 }
+"""
+_MONITORING = f"""\
+prometheus_config {{
+  enable: true
+  path: "{METRICS_PATH}"
+}}
+"""
+_COMPOSE = f"""\
+# docker compose up: the stock TensorFlow Serving on these models. Newer versions are picked up as they appear.
+services:
+  serving:
+    image: tensorflow/serving:2.20.0
+    command:
+      - --model_config_file={MOUNTED}/{MODELS}
+      - --model_config_file_poll_wait_seconds=10
+      - --enable_batching=true
+      - --batching_parameters_file={MOUNTED}/{BATCHING}
+      - --monitoring_config_file={MOUNTED}/{MONITORING}
+    ports:
+      - "127.0.0.1:8500:8500"
+      - "127.0.0.1:8501:8501"
+    volumes:
+      - .:{MOUNTED}:ro
+    restart: unless-stopped
+"""
+_OTHERS = {BATCHING: _BATCHING, MONITORING: _MONITORING, COMPOSE: _COMPOSE}
+
+
+def valid_name(name):
+    """Raises UserError unless `name` can be a model's: in a URL, and as a folder."""
+    if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*", name):
+        raise UserError(f"{name!r} cannot be a model's name: use letters, digits, '_', '-' and '.', no '.' first")
+
+
+def version_numbers(folder):
+    """The versions in a model's folder: those of its subfolders whose names are whole numbers from 1."""
+    try:
+        entries = list(Path(folder).iterdir())
+    except FileNotFoundError:
+        return []
+    return sorted(int(entry.name) for entry in entries if re.fullmatch(r"[1-9]\d{0,17}", entry.name) and entry.is_dir())
+
+
+def register(directory, name):
+    """Name a model in models.config, unless it is there; write the other files where they are missing."""
+    directory = Path(directory)
+    path = directory / MODELS
+    server = read_models(directory) if path.exists() else ModelServerConfig()
+    if name not in [model.name for model in server.model_config_list.config]:
+        server.model_config_list.config.add(name=name, base_path=f"{MOUNTED}/{name}", model_platform="tensorflow")
+        with written_whole(path) as part:
+            part.write_text(text_format.MessageToString(server), encoding="utf-8")
+    for file, text in _OTHERS.items():
+        if not (directory / file).exists():
+            with written_whole(directory / file) as part:
+                part.write_text(text, encoding="utf-8")
+
+
+def read_models(directory):
+    """models.config in a folder of servables, as a `ModelServerConfig`.
+
+    Raises:
+        UserError: it is missing or broken.
+    """
+    path = Path(directory, MODELS)
+    try:
+        return text_format.Parse(path.read_text(encoding="utf-8"), ModelServerConfig())
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}): scripts/export.py writes it") from error
+    except (text_format.ParseError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: is broken: {' '.join(str(error).split())}") from error
+
+
+def base_path(directory, model):
+    """The folder of one model's versions, here."""
+    path = model.base_path
+    if path == MOUNTED or path.startswith(MOUNTED + "/"):
+        path = path.removeprefix(MOUNTED).lstrip("/")
+    return Path(directory, path)
+
+
+def batching_values(directory):
+    """The numbers in batching.config by name; none where there is no such file."""
+    try:
+        text = Path(directory, BATCHING).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    return {
+        key: int(value) for key, value in re.findall(r"^\s*(\w+)\s*\{\s*value\s*:\s*(\d+)\s*\}", text, re.MULTILINE)
+    }
