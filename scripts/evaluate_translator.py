@@ -39,7 +39,7 @@ def main(arguments, output):
 
     if arguments.target and not arguments.source:
         raise UserError("--source is missing: the sentences that --target translates")
-    model = tfnmt.load(arguments.model)
+    model = tfnmt.load(arguments.model, "translator")
     with tempfile.TemporaryDirectory() as directory:
         if arguments.source is None:
             sample = write_sample(directory)

@@ -1,4 +1,4 @@
-"""What the README shows works as shown."""
+"""What the README and the pages in docs/ show works as shown."""
 
 import re
 from pathlib import Path
@@ -13,6 +13,12 @@ def test_the_python_example_runs(tmp_path, monkeypatch):
     exec(example, names)
     sentence = ["The small dog sees a red ball."]
     assert names["same_model"].translate(sentence) == names["model"].translate(sentence)
+
+
+def test_the_page_on_translation_runs(capsys):
+    page = (Path(__file__).parents[1] / "docs" / "translation.md").read_text(encoding="utf-8")
+    exec("\n".join(re.findall(r"```python\n(.*?)```", page, re.S)), {})
+    assert "loss" in capsys.readouterr().out
 
 
 def test_every_script_it_names_exists():

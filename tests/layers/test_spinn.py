@@ -6,8 +6,9 @@ import pytest
 import tensorflow as tf
 
 from tests.layers.tree_batches import Vectors, shapes_of_trees
-from tfnmt.define_by_run import recursive
-from tfnmt.layers.spinn import LevelEncoder
+from tfnmt.define_by_run import recursive, spinn
+from tfnmt.layers.spinn import LevelEncoder, SpinnEncoder
+from tfnmt.text.parses import from_brackets, to_brackets
 
 UNITS = 3
 BATCHES = shapes_of_trees()
@@ -68,3 +69,59 @@ def test_eager_execution_gives_the_same():
     encoder = level_encoder()
     run = lambda batch: results_and_gradients(encoder, ["root", "nodes"], encoder, batch)  # noqa: E731
     check_same(run(BATCHES["mixed"]), in_a_graph(run)(BATCHES["mixed"]))
+
+
+def spinn_encoder(parse, tracker_units=2):
+    keras.utils.set_random_seed(6)
+    encoder = SpinnEncoder(Vectors(2 * UNITS), UNITS, tracker_units, parse)
+    encoder.build()
+    random = np.random.default_rng(7)
+    for variable in encoder.trainable_variables:
+        variable.assign(random.normal(size=variable.shape))
+    return encoder
+
+
+@pytest.mark.parametrize(
+    ("parse", "names"),
+    [
+        ("given", ["root", "nodes"]),
+        ("predicted", ["root", "nodes", "transition_scores"]),
+        ("sampled", ["root", "nodes", "transition_scores", "log_probability"]),
+    ],
+)
+def test_a_stack_in_a_graph_is_python_lists(parse, names):
+    """In every variant, as in training."""
+    encoder = spinn_encoder(parse)
+    options = {"training": True} | ({"seed": tf.constant([1, 2])} if parse == "sampled" else {})
+    run = in_a_graph(
+        lambda batch: results_and_gradients(encoder, names, lambda batch: encoder(batch, **options), batch)
+    )
+    for batch in BATCHES.values():
+        twin = results_and_gradients(encoder, names, lambda batch: spinn.encode(encoder, batch, **options), batch)
+        check_same(run(batch), twin)
+    assert run.experimental_get_tracing_count() == 1
+
+
+@pytest.mark.parametrize("seed", [None, [3, 4]])
+def test_a_tracker_parses_as_its_twin(seed):
+    """Without any parse, and always into binary trees of all the words."""
+    encoder = spinn_encoder("sampled" if seed else "predicted")
+    seed = seed and tf.constant(seed)
+    run = in_a_graph(lambda batch: encoder(batch, seed=seed), names=["words"])
+    for batch in BATCHES.values():
+        words = {"words": batch["words"]}
+        found, expected = run(words), spinn.encode(encoder, words, seed=seed)
+        np.testing.assert_array_equal(found["transitions"], expected["transitions"])
+        check_same(found["root"], expected["root"])
+        for sentence, transitions in zip(batch["words"].numpy(), found["transitions"].numpy(), strict=True):
+            real = [str(word) for word in sentence if word]
+            _, again = from_brackets(to_brackets(real, transitions))
+            assert again == list(transitions[: 2 * len(real) - 1])
+
+
+def test_level_by_level_is_python_lists():
+    encoder = level_encoder()
+    run = in_a_graph(lambda batch: results_and_gradients(encoder, ["root", "nodes"], encoder, batch))
+    for batch in BATCHES.values():
+        twin = results_and_gradients(encoder, ["root", "nodes"], lambda batch: spinn.encode(encoder, batch), batch)
+        check_same(run(batch), twin)

@@ -11,7 +11,7 @@ from tfnmt.configuration import parse_overrides
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.sample import sample_pairs
 from tfnmt.errors import UserError
-from tfnmt.models import training
+from tfnmt.models import runs, training
 from tfnmt.models.presets import PRESETS, Preset, find_preset
 from tfnmt.models.training import train_translator
 
@@ -129,7 +129,7 @@ def begun(files, tmp_path_factory):
     """The directory of a training that ended before its first batch."""
     directory = tmp_path_factory.mktemp("begun") / "model"
     with pytest.MonkeyPatch.context() as context, pytest.raises(KeyboardInterrupt):
-        context.setattr(training, "train", Mock(side_effect=KeyboardInterrupt))
+        context.setattr(runs, "train", Mock(side_effect=KeyboardInterrupt))
         train_translator(directory, small(), *files)
     return directory
 

@@ -14,8 +14,8 @@ from tfnmt.errors import UserError
 from tfnmt.inspection.alternation import alternate, ratio_figures
 from tfnmt.inspection.matrix_rate import matrix_rate
 from tfnmt.inspection.peer_process import PeerProcess
-from tfnmt.inspection.translator_training import compare_training, our_model, our_weights
-from tfnmt.inspection.work import meets, products_per_target_word
+from tfnmt.inspection.translator_training import compare_training, our_model
+from tfnmt.inspection.work import meets, our_weights, products_per_target_word
 from tfnmt.text.tokenizers import WordTokenizer
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "benchmark.py"

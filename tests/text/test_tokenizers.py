@@ -2,6 +2,7 @@
 
 import json
 import unicodedata
+from collections import Counter
 
 import pytest
 import tensorflow as tf
@@ -219,3 +220,14 @@ def test_a_missing_or_broken_file_is_named(tokenizer, tmp_path):
     (tmp_path / "source.json").write_text('{"kind": "wo')
     with pytest.raises(UserError, match=r"source\.json"):
         load_tokenizer(tmp_path, "source")
+
+
+@pytest.mark.parametrize("lowercase", [False, True])
+@pytest.mark.parametrize("size", [None, 6])
+def test_counted_words_make_the_same_vocabulary(lowercase, size):
+    lines = ["The dog", "the cafe\u0301 <unk>", "the Dog café", "a\u00a0b"]
+    counts = Counter(word for line in lines for word in line.split(" "))
+    counted = WordTokenizer.from_counts(counts, size, lowercase)
+    assert counted.get_config() == WordTokenizer.train(lines, size, lowercase).get_config()
+    with pytest.raises(UserError, match="no words to learn"):
+        WordTokenizer.from_counts({}, size, lowercase)

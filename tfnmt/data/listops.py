@@ -7,11 +7,12 @@ all drawn uniformly. A list is a tuple `(operator, argument, ...)`, a digit an i
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
 from tfnmt.data.examples import Example, LeftOutError, Reading
+from tfnmt.data.parallel import read_lines
 from tfnmt.errors import UserError
 
 OPERATORS = {
@@ -35,20 +36,23 @@ def listops_parser(
     def parse(line: str) -> Example:
         if not line:
             raise LeftOutError("empty")
-        value, tab, text = line.partition("\t")
-        if not tab or value not in labels:
-            raise UserError("a line must be a digit TAB an expression in binary brackets")
+        value, text = _split(line)
         return Example((reading.sentence(text),), labels.index(value))
 
     return parse, False
 
 
-def draw(rng: random.Random, depth: int = 1) -> Expression:
-    """A random expression."""
-    if depth >= DEEPEST or rng.random() >= LIST_PROBABILITY:
+def draw(
+    rng: random.Random,
+    operators: Sequence[str] = tuple(OPERATORS),
+    most_arguments: int = MOST_ARGUMENTS,
+    levels: int = DEEPEST - 1,
+) -> Expression:
+    """A random expression of at most so many lists within each other."""
+    if levels == 0 or rng.random() >= LIST_PROBABILITY:
         return rng.randrange(10)
-    operator = rng.choice(list(OPERATORS))
-    return operator, *(draw(rng, depth + 1) for _ in range(rng.randint(FEWEST_ARGUMENTS, MOST_ARGUMENTS)))
+    count = rng.randint(FEWEST_ARGUMENTS, most_arguments)
+    return rng.choice(operators), *(draw(rng, operators, most_arguments, levels - 1) for _ in range(count))
 
 
 def evaluate(expression: Expression) -> int:
@@ -80,3 +84,23 @@ def draw_lines(seed: int, exclude: set[str] = frozenset()) -> Iterator[str]:
         if text not in seen:
             seen.add(text)
             yield f"{evaluate(expression)}\t{text}"
+
+
+def expressions(path: str | Path) -> Iterator[str]:
+    """The expression of every line of a ListOps file.
+
+    Raises:
+        UserError: the file cannot be read, or a line is none of ListOps.
+    """
+    for number, line in enumerate(read_lines(path), start=1):
+        try:
+            yield _split(line)[1]
+        except UserError as error:
+            raise UserError(f"{path}, line {number}: {error}") from error
+
+
+def _split(line: str) -> tuple[str, str]:
+    value, tab, text = line.partition("\t")
+    if not tab or len(value) != 1 or value not in "0123456789":
+        raise UserError("a line must be a digit TAB an expression in binary brackets")
+    return value, text

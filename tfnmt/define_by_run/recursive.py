@@ -34,17 +34,14 @@ def encode(encoder, batch, training=False):
         return reduce(*map(phrase, tree)) if isinstance(tree, list) else tree
 
     h, c = encoder.leaves(batch["words"], training)
-    roots = []
-    for s, sentence in enumerate(batch["words"]):
-        words = range(s * len(sentence), (s + 1) * len(sentence))
-        buffer = [(h[i : i + 1], c[i : i + 1]) for i in words]
-        roots.append(phrase(tree_of(buffer, batch["transitions"][s].numpy()))[0])
+    words = ((h[i : i + 1], c[i : i + 1]) for i in range(len(h)))
+    roots = [phrase(tree_of(words, transitions))[0] for transitions in batch["transitions"].numpy()]
     return {"root": tf.concat(roots, axis=0)}
 
 
 def tree_of(words, transitions):
-    """Words and transitions → the tree as lists of two: [[the, church], [[has, ...], .]]."""
-    stack, words = [], iter(words)
+    """An iterator over words, and transitions → the tree as lists of two: [[the, church], [[has, ...], .]]."""
+    stack = []
     for transition in transitions:
         if transition == SHIFT:
             stack.append(next(words))

@@ -47,7 +47,7 @@ from tfnmt.errors import UserError
 from tfnmt.inspection.alternation import alternate, ratio_figures
 from tfnmt.inspection.matrix_rate import LARGE, SMALL, matrix_rate
 from tfnmt.inspection.peer_process import PEERS, PeerProcess
-from tfnmt.inspection.work import training_products_per_target_word
+from tfnmt.inspection.work import our_weights, training_products_per_target_word
 from tfnmt.models.configuration import TranslatorConfiguration
 from tfnmt.models.presets import find_preset
 from tfnmt.models.training import compile_for_training
@@ -177,14 +177,6 @@ def our_training(model, batches):
         return time.perf_counter() - start
 
     return train(dataset.take(1)), train
-
-
-def our_weights(model):
-    """The shapes of the model's weights by name, and the size of its encoder's states."""
-    shapes = {weight.path: tuple(weight.shape) for weight in model.weights}
-    if model.configuration.tied_embeddings:
-        shapes["decoder/w"] = tuple(model.decoder.E.embeddings.shape)
-    return shapes, model.encoder.output_size
 
 
 def start_joeynmt(directory, tokenizers, batches, options):

@@ -14,6 +14,7 @@ MEETS = (
     ("pairs of words", r"attention/v$|energy_layer"),
     ("target words", r""),
 )
+PAIRS = "pairs of words"
 
 
 def products_per_target_word(weights, encoder_size, batches):
@@ -34,6 +35,21 @@ def products_per_target_word(weights, encoder_size, batches):
     """
     source = np.concatenate([(inputs["source"] != 0).sum(axis=1) for inputs, _ in batches])
     target = np.concatenate([(labels != 0).sum(axis=1) for _, labels in batches])
+    multiplications = multiplications_by_weight(weights, encoder_size, source, target)
+    return float(2 * sum(multiplications.values()) / target.sum())
+
+
+def multiplications_by_weight(weights, pair_size, source, target):
+    """How often each weight matrix's numbers are multiplied in a forward pass.
+
+    Args:
+        weights: shapes by name, as above.
+        pair_size: multiplications without weights for each pair of a source and a target word.
+        source, target: words of each sentence, END counted, int [sentences].
+
+    Returns:
+        {name: multiplications} of all matrices, and under `PAIRS` those without weights.
+    """
     times = {
         "nothing": 0,
         "source words": source.sum(),
@@ -42,14 +58,23 @@ def products_per_target_word(weights, encoder_size, batches):
         "target words": target.sum(),
     }
     matrices = {name: shape for name, shape in weights.items() if len(shape) == 2}
-    multiplications = sum(times[meets(name)] * rows * columns for name, (rows, columns) in matrices.items())
-    multiplications += times["pairs of words"] * encoder_size
-    return float(2 * multiplications / times["target words"])
+    multiplications = {name: int(times[meets(name)]) * rows * columns for name, (rows, columns) in matrices.items()}
+    return multiplications | {PAIRS: int(times["pairs of words"]) * pair_size}
 
 
 def training_products_per_target_word(weights, encoder_size, batches):
     """The same of a training step: for each product forward there are two backward, the gradients of its factors."""
     return 3 * products_per_target_word(weights, encoder_size, batches)
+
+
+def our_weights(model):
+    """The shapes of a `Translator`'s weights by name, and the size of its encoder's states."""
+    shapes = {weight.path: tuple(weight.shape) for weight in model.weights}
+    if model.configuration.tied_embeddings:
+        shapes["decoder/w"] = tuple(model.decoder.E.embeddings.shape)
+    if model.configuration.attention == "general":  # its matrix makes the keys, which additive attention's U_a does
+        shapes["decoder/attention/U_a"] = shapes.pop("decoder/attention/W_a")
+    return shapes, model.encoder.output_size
 
 
 def meets(name):

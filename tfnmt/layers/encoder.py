@@ -82,37 +82,49 @@ class Encoder(keras.layers.Layer):
         s = self.word_dropout(self.E(tf.transpose(ids)), training=training)
         s = self.embedding_dropout(s, training=training)
         for i in range(0, len(self.cells), self.directions):
-            h, summary = self._read(s, mask, self.cells[i : i + self.directions], training)
+            cells = self.cells[i : i + self.directions]
+            h, summary = read_layer(s, mask, cells, self.state_dropout, training)
             s = s + h if self.residual and i else h
         h = self.output_dropout(s, training=training)
         summary = self.summary_dropout(summary, training=training)
         return {"states": tf.transpose(h, [1, 0, 2]), "mask": tf.transpose(mask), "summary": summary}
 
-    def _read(self, s, mask, cells, training):
-        """One layer: s [time, batch, size] → h [time, batch, output_size], and its last states."""
-        both = []
-        for cell, reverse in zip(cells, (False, True), strict=False):
-            zeros = tf.zeros([tf.shape(s)[1], cell.units], s.dtype)
-            dropout_mask = None
-            if self.state_dropout.rate:
-                dropout_mask = self.state_dropout(tf.ones_like(zeros), training=training)
 
-            def step(inputs, states, held, cell=cell):
-                states = cell.step(*inputs, states, held)
-                return states[:1], states
+def read_layer(s, mask, cells, state_dropout, training=False):
+    """One recurrent layer over a batch of sequences.
 
-            (h,), last = recur(
-                step,
-                inputs=(cell.project(s),),
-                states=(zeros,) * cell.number_of_states,
-                weights=cell.loop_weights(),
-                output_sizes=(cell.units,),
-                constants=cell.loop_constants(dropout_mask),
-                mask=mask,
-                reverse=reverse,
-            )
-            both.append((h, last[0]))
-        return tuple(tf.concat(parts, axis=-1) for parts in zip(*both, strict=True))
+    Args:
+        s: its inputs, float [time, batch, size].
+        mask: bool [time, batch], False at padding, which changes no state.
+        cells: one built `Cell` that reads forward, or two, of which the second reads backward.
+        state_dropout: a `Dropout` layer of h in its product with U; one mask for all times.
+
+    Returns:
+        (h [time, batch, directions · units], the last h of each direction [batch, directions · units]).
+    """
+    both = []
+    for cell, reverse in zip(cells, (False, True), strict=False):
+        zeros = tf.zeros([tf.shape(s)[1], cell.units], s.dtype)
+        dropout_mask = None
+        if state_dropout.rate:
+            dropout_mask = state_dropout(tf.ones_like(zeros), training=training)
+
+        def step(inputs, states, held, cell=cell):
+            states = cell.step(*inputs, states, held)
+            return states[:1], states
+
+        (h,), last = recur(
+            step,
+            inputs=(cell.project(s),),
+            states=(zeros,) * cell.number_of_states,
+            weights=cell.loop_weights(),
+            output_sizes=(cell.units,),
+            constants=cell.loop_constants(dropout_mask),
+            mask=mask,
+            reverse=reverse,
+        )
+        both.append((h, last[0]))
+    return tuple(tf.concat(parts, axis=-1) for parts in zip(*both, strict=True))
 
 
 class Embedding(keras.layers.Embedding):
@@ -128,7 +140,7 @@ class Embedding(keras.layers.Embedding):
         super().__init__(vocabulary_size, size, embeddings_initializer=scale, **options)
 
     def call(self, ids):
-        return _rows(tf.convert_to_tensor(self.embeddings), ids)
+        return tf.cast(_rows(tf.convert_to_tensor(self.embeddings), ids), self.compute_dtype)
 
 
 @tf.custom_gradient

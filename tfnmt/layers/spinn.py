@@ -7,10 +7,14 @@ other nodes; the root is the sentence's vector.
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.pointers import plan_by_height
+from tfnmt.layers.parser import parse
+from tfnmt.layers.pointers import legal_moves, plan_by_height, plan_by_step
+from tfnmt.layers.recurrence import held_for_one_step, in_parts
 from tfnmt.layers.stack import grow
+from tfnmt.layers.tracker import Tracker
 from tfnmt.layers.tree_lstm import TreeLSTM
-from tfnmt.text.parses import NOTHING
+from tfnmt.text.parses import NOTHING, REDUCE
+from tfnmt.text.vocabulary import PADDING
 
 
 class TreeEncoder(keras.layers.Layer):
@@ -38,8 +42,9 @@ class TreeEncoder(keras.layers.Layer):
             self.projection.build((None, self.embedding.output_size))
 
     def leaves(self, words, training=False):
-        """int32 [sentences, words] → (h, c), each float [sentences · words, units]."""
-        vectors = self.embedding(words, training=training)
+        """int32 [sentences, words], padded with 0 → (h, c), each float [real words, units], padding left out."""
+        real = tf.boolean_mask(words, words != PADDING)
+        vectors = self.embedding(real[tf.newaxis], training=training)
         vectors = tf.reshape(vectors, [-1, self.embedding.output_size])
         if self.projection is not None:
             vectors = self.projection(vectors)
@@ -79,7 +84,7 @@ class LevelEncoder(TreeEncoder):
             A dictionary: "root" float [sentences, units], h of every sentence's root; "nodes" float [sentences, steps,
             units], h of every node, zeros in padding; "transitions", those given.
         """
-        plan = plan_by_height(*(batch[name] for name in ("transitions", "left", "right", "height")), _width(batch))
+        plan = plan_by_height(*(batch[name] for name in ("transitions", "left", "right", "height")))
 
         def step(seen, states, held):
             return self.compose.step(seen["h"], seen["c"], held), states
@@ -95,5 +100,130 @@ class LevelEncoder(TreeEncoder):
         return self.read(h, plan["rows"], batch["transitions"])
 
 
-def _width(batch):
-    return tf.shape(batch["words"])[1]
+class SpinnEncoder(TreeEncoder):
+    """SPINN: a tracker reads from left to right, sees buffer and stack before every transition, and its state enters
+    the composition. Where parses come from:
+
+        parse="given"      SPINN-PI: from the batch.
+        parse="predicted"  SPINN: from the batch while training, which gives the transition loss its answers; from the
+                           tracker otherwise. No parse is needed then.
+        parse="sampled"    RL-SPINN (Yogatama et al. 2017, arXiv:1611.09100): from the tracker always. With a seed they
+                           are drawn from its probabilities, without one they are the likeliest.
+
+    A tracker that decides does so in a loop that has no gradient; the trees are then grown as if given. So learning to
+    parse, by answers or by rewards, takes the same fast path.
+
+    Args:
+        embedding, units: as in `TreeEncoder`.
+        tracker_units: size of the tracker's state.
+        parse: "given", "predicted" or "sampled".
+    """
+
+    def __init__(self, embedding, units, tracker_units, parse="given", **options):
+        super().__init__(embedding, units, **options)
+        if parse not in ("given", "predicted", "sampled"):
+            raise ValueError(f'parse is "given", "predicted" or "sampled", not {parse!r}')
+        self.parse = parse
+        self.tracker = Tracker(tracker_units, predicts=parse != "given", name="tracker")
+        self.compose = TreeLSTM(units, tracker_units, name="compose")
+
+    def build(self, _=None):
+        super().build()
+        self.tracker.build(3 * self.units)
+        self.compose.build()
+
+    def call(self, batch, training=False, seed=None):
+        """Read sentences as trees.
+
+        Args:
+            batch: a dictionary: "words" int32 [sentences, words], and where parses are given, "transitions" int32
+                [sentences, steps], both padded with 0.
+            training: whether word vectors are trained (dropout, batch normalisation), and a predicted parse given.
+            seed: for parse="sampled", int32 [2], from which transitions are drawn.
+
+        Returns:
+            A dictionary: "root", "nodes" and "transitions" (those used) as `LevelEncoder` gives them; where the tracker
+            predicts, also "transition_scores" float [sentences, steps, 2], the logits of SHIFT and REDUCE, very low for
+            illegal moves; and for parse="sampled" also "log_probability" float [sentences], that of the whole parse.
+            Steps are those of the batch's transitions, or 2 · longest − 1 where the tracker makes them.
+        """
+        leaves = self.leaves(batch["words"], training)
+        if self.parse == "given" or (self.parse == "predicted" and training):
+            transitions = batch["transitions"]
+        else:
+            transitions = self.choose_transitions(leaves, batch["words"], seed)
+        plan = plan_by_step(transitions)
+        (h, _), (tracking, _) = grow(
+            self._step,
+            leaves,
+            plan["children"],
+            plan["ends"],
+            *self._loop_weights_and_constants(),
+            states=self.tracker.start(tf.shape(transitions)[0]),
+            looks=plan["looks"],
+            look_ends=plan["look_ends"],
+            whose=plan["whose"],
+        )
+        results = self.read(h, plan["rows"], transitions)
+        if self.tracker.predicts:
+            scores = self.tracker.scores(tf.gather(tracking, plan["places"]), legal_moves(transitions))
+            results["transition_scores"] = scores
+            if self.parse == "sampled":
+                results["log_probability"] = log_probability(scores, transitions)
+        return results
+
+    def choose_transitions(self, leaves, words, seed=None):
+        """The parses that the tracker decides on: int32 [sentences, 2 · longest − 1], padded with NOTHING.
+
+        Args:
+            leaves: (h, c), as `leaves` gives them.
+            words: int32 [sentences, words].
+            seed: int32 [2] to draw them from their probabilities; None for the likeliest at each step.
+        """
+        held = held_for_one_step(*self._loop_weights_and_constants())
+        sentences, width = tf.shape(words)[0], tf.shape(words)[1]
+        noise = None if seed is None else gumbel_noise(seed, 2 * width, sentences, leaves[0].dtype)
+
+        def choose(t, sentences, states):
+            scores = self.tracker.scores(states[0])
+            if noise is not None:
+                scores += tf.gather(noise[t], sentences)
+            return tf.argmax(scores, axis=1, output_type=tf.int32)
+
+        return parse(
+            lambda looks, states: self.tracker.step(looks, states, held.within("tracker")),
+            choose,
+            lambda h, c, tracking: self.compose.step(h, c, held.within("compose"), tracking),
+            leaves,
+            lengths=tf.math.count_nonzero(words, axis=1, dtype=tf.int32),
+            states=self.tracker.start(sentences),
+        )
+
+    def _step(self, seen, states, held):
+        """One transition of all sentences: the tracker looks at buffer and stack, then those that REDUCE compose."""
+        states = self.tracker.step(seen["looks"], states, held.within("tracker"))
+        tracking = tf.gather(states[0], seen["whose"])
+        return self.compose.step(seen["h"], seen["c"], held.within("compose"), tracking), states
+
+    def _loop_weights_and_constants(self):
+        parts = {"tracker": self.tracker, "compose": self.compose}
+        weights = in_parts({name: part.loop_weights() for name, part in parts.items()})
+        return weights, in_parts({name: part.loop_constants() for name, part in parts.items()})
+
+
+def gumbel_noise(seed, steps, sentences, dtype):
+    """[steps, sentences, 2]: the larger of two logits plus such noise is a draw from their softmax (Gumbel 1954)."""
+    uniform = tf.random.stateless_uniform([steps, sentences, 2], seed, minval=1e-30, dtype=dtype)
+    return -tf.math.log(-tf.math.log(uniform))
+
+
+def log_probability(scores, transitions):
+    """log p of whole parses, [sentences]: the sum over steps of log softmax(scores) of the transition taken.
+
+    Args:
+        scores: float [sentences, steps, 2], of SHIFT and REDUCE.
+        transitions: int32 [sentences, steps], padded with NOTHING, which counts nothing.
+    """
+    each = tf.nn.log_softmax(scores)
+    taken = tf.where(transitions == REDUCE, each[:, :, 1], each[:, :, 0])
+    return tf.reduce_sum(tf.where(transitions == NOTHING, tf.zeros_like(taken), taken), axis=1)

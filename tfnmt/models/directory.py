@@ -6,12 +6,14 @@ from pathlib import Path
 
 from tfnmt.configuration import from_json, to_json
 from tfnmt.errors import UserError
-from tfnmt.models.configuration import TranslatorConfiguration
+from tfnmt.models.classifier import Classifier
 from tfnmt.models.translator import Translator
 from tfnmt.text.tokenizers import load_tokenizer
 from tfnmt.training.files import saving, written_whole
 
 CONFIGURATION, WEIGHTS = "config.json", "model.weights.h5"
+# What "kind" in config.json says; without it, a directory holds a translator.
+KINDS = {"translator": Translator, "classifier": Classifier}
 
 
 def save_tokenizers(model, directory):
@@ -19,13 +21,15 @@ def save_tokenizers(model, directory):
     directory = Path(directory)
     with saving(directory):
         directory.mkdir(parents=True, exist_ok=True)
-        model.source_tokenizer.save(directory, "source")
-        model.target_tokenizer.save(directory, "target")
+        for name, tokenizer in zip(model.tokenizer_names, model.tokenizers, strict=True):
+            tokenizer.save(directory, name)
 
 
 def save_configuration(model, directory, **more):
-    """Write config.json: a model's configuration and `more` (dataclasses), by name."""
-    description = {"model": to_json(model.configuration)} | {name: to_json(value) for name, value in more.items()}
+    """Write config.json: a model's kind, its configuration and `more` (dataclasses), by name."""
+    kind = next(kind for kind, cls in KINDS.items() if isinstance(model, cls))
+    configurations = {"model": model.configuration} | more
+    description = {"kind": kind} | {name: to_json(value) for name, value in configurations.items()}
     with written_whole(Path(directory, CONFIGURATION)) as part:
         part.write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
 
@@ -49,6 +53,26 @@ def read_configuration(directory, **classes):
     Raises:
         UserError: config.json is missing or broken.
     """
+    path, description = Path(directory, CONFIGURATION), _read_description(directory)
+    for name in classes:
+        if name not in description:
+            raise UserError(f"{path}: the key {name!r} is missing; train the model again")
+    return {name: from_json(cls, description[name], path) for name, cls in classes.items()}
+
+
+def read_kind(directory):
+    """The class of the model in a directory, `Translator` or `Classifier`.
+
+    Raises:
+        UserError: config.json is missing or broken.
+    """
+    kind = _read_description(directory).get("kind", "translator")
+    if kind not in KINDS:
+        raise UserError(f"{Path(directory, CONFIGURATION)}: kind={kind}: allowed is {' or '.join(KINDS)}")
+    return KINDS[kind]
+
+
+def _read_description(directory):
     path = Path(directory, CONFIGURATION)
     if not Path(directory).is_dir():
         raise UserError(f"{directory}: there is no such model directory")
@@ -58,20 +82,26 @@ def read_configuration(directory, **classes):
         raise UserError(f"{path}: cannot be read ({error.strerror}): is {directory} a model directory?") from error
     except ValueError as error:
         raise UserError(f"{path}: is broken ({error}); train the model again") from error
-    for name in classes:
-        if not isinstance(description, dict) or name not in description:
-            raise UserError(f"{path}: the key {name!r} is missing; train the model again")
-    return {name: from_json(cls, description[name], path) for name, cls in classes.items()}
+    if not isinstance(description, dict):
+        raise UserError(f"{path}: the key 'model' is missing; train the model again")
+    return description
 
 
-def load(directory):
+def load(directory, kind=None):
     """The model in a directory, as training left it: the weights with the best dev score.
 
+    Args:
+        directory: the model directory.
+        kind: "translator" or "classifier", where no other will do; None for either.
+
     Raises:
-        UserError: a file is missing, broken or cut short; names it.
+        UserError: a file is missing, broken or cut short, or the model is of another kind; names it.
     """
-    configuration = read_configuration(directory, model=TranslatorConfiguration)["model"]
-    model = Translator(configuration, load_tokenizer(directory, "source"), load_tokenizer(directory, "target"))
+    cls = read_kind(directory)
+    if kind is not None and cls is not KINDS[kind]:
+        raise UserError(f"{directory}: is no {kind}, but a {cls.__name__.lower()}")
+    configuration = read_configuration(directory, model=cls.configuration_class)["model"]
+    model = cls(configuration, *(load_tokenizer(directory, name) for name in cls.tokenizer_names))
     load_weights(model, directory)
     return model
 

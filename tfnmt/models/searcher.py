@@ -57,6 +57,8 @@ class Searcher(tf.Module):
         self.models = list(models) if isinstance(models, list | tuple) else [models]
         self.configuration = c = configuration or SearchConfiguration()
         require(len(self.models) > 0, "models", len(self.models), "one or more")
+        # What is too long for it is cut for all.
+        self.reader = min(self.models, key=lambda model: model.configuration.maximum_source_length)
         self.source_tokenizer, self.target_tokenizer = (_shared(self.models, side) for side in ("source", "target"))
         self._banned = [PADDING, START, *([UNKNOWN] if c.no_unknown else []), *self._ids_of(c.banned_words)]
         has_attention = all(model.configuration.attention != "none" for model in self.models)
@@ -79,7 +81,7 @@ class Searcher(tf.Module):
             A `Translations`.
         """
         c = self.configuration
-        source = min(self.models, key=lambda model: model.configuration.maximum_source_length).source_ids(texts)
+        source = self.reader.source_ids(texts)
         prefix = None if prefixes is None else self.target_tokenizer.encode(prefixes).to_tensor(PADDING)
         maximum_lengths = self._maximum_lengths(source, prefix)
         step, states = self._step(source)

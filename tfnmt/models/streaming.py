@@ -8,24 +8,28 @@ from tfnmt.models.long_sentences import cut_long
 WINDOW = 50  # batches read ahead, so that sentences of like length can be put together
 
 
-def translate_stream(model, lines, beam_size, batch_size):
+def translate_stream(searcher, lines, batch_size, prefixes=None):
     """Translate lines as they come; an empty line gives an empty translation.
 
     Args:
-        model: a `Translator`.
+        searcher: a `Searcher`.
         lines: an iterable of bytes, UTF-8, such as standard input opened for reading bytes.
-        beam_size, batch_size: see `Translator.translate`.
+        batch_size: see `Searcher.translate`.
+        prefixes: None, or an iterable of strings, what each translation is to begin with.
 
     Yields:
-        A string for each line, in order.
+        What `Searcher.translate` gives for each line, in order.
 
     Raises:
-        UserError: a line is not UTF-8; names it. All lines before it are translated first.
+        UserError: a line is not UTF-8, or there are not as many prefixes as lines; names the line. All lines before it
+            are translated first.
     """
     problems = []
-    sentences = cut_long(model, _decoded(lines, problems), "standard input")
-    while window := list(itertools.islice(sentences, WINDOW * batch_size)):
-        yield from model.translate(window, beam_size, batch_size)
+    sentences = cut_long(searcher.reader, _decoded(lines, problems), "standard input")
+    pairs = zip(sentences, itertools.repeat(None)) if prefixes is None else _paired(sentences, prefixes, problems)
+    while window := list(itertools.islice(pairs, WINDOW * batch_size)):
+        texts, beginnings = map(list, zip(*window, strict=True))
+        yield from searcher.translate(texts, batch_size, None if prefixes is None else beginnings)
     if problems:
         raise problems[0]
 
@@ -38,3 +42,13 @@ def _decoded(lines, problems):
         except UnicodeDecodeError as error:
             problems.append(UserError(f"standard input, line {number:,}: byte {error.start + 1} is not UTF-8"))
             return
+
+
+def _paired(sentences, prefixes, problems):
+    """Each sentence with its prefix, as long as there are both; one without the other goes to `problems`."""
+    for number, (sentence, prefix) in enumerate(itertools.zip_longest(sentences, prefixes), start=1):
+        if sentence is None or prefix is None:
+            missing, there = ("prefix", "sentence") if prefix is None else ("sentence", "prefix")
+            problems.append(UserError(f"line {number:,}: there is a {there} and no {missing}; give one for each line"))
+            return
+        yield sentence, prefix

@@ -27,6 +27,9 @@ class Translator(keras.Model):
     target_vocabulary_size].
     """
 
+    configuration_class = TranslatorConfiguration
+    tokenizer_names = ("source", "target")
+
     def __init__(self, configuration, source_tokenizer, target_tokenizer, **options):
         super().__init__(**options)
         self.configuration = c = configuration
@@ -80,6 +83,11 @@ class Translator(keras.Model):
         """Scores [batch, target_length, target_vocabulary_size] of `inputs` {"source", "target"}, as the class says."""
         return self.decoder(inputs["target"], self.encoder(inputs["source"], training=training), training=training)
 
+    @property
+    def tokenizers(self):
+        """Those of `tokenizer_names`."""
+        return self.source_tokenizer, self.target_tokenizer
+
     def translate(self, texts, beam_size=5, batch_size=64, **options):
         """Translate texts; an empty text gives an empty translation.
 
@@ -108,11 +116,12 @@ class Translator(keras.Model):
         Returns:
             (step, states): the step function over [batch · copies] rows, and the first states, [batch] rows.
         """
-        states, memory = self.decoder.start(self.encoder(source))
+        as_layer = _AsLayer(dtype=self.dtype_policy, name="search")
+        states, memory = as_layer(source, function=lambda source: self.decoder.start(self.encoder(source)))
         memory = {name: tf.repeat(part, copies, axis=0) for name, part in memory.items()}
 
         def step(ids, states):
-            scores, states, attention = self.decoder.step(ids, states, memory)
+            scores, states, attention = as_layer(ids, function=lambda ids: self.decoder.step(ids, states, memory))
             notes = {"attention": tf.cast(attention, tf.float32)} if note_attention else {}
             return tf.nn.log_softmax(tf.cast(scores, tf.float32)), states, notes
 
@@ -143,3 +152,10 @@ class Translator(keras.Model):
             tokenizer_from_config(config["target_tokenizer"]),
             name=config["name"],
         )
+
+
+class _AsLayer(keras.layers.Layer):
+    """Applies a function as a layer is applied: in mixed precision, weights are read as what the layer computes in."""
+
+    def call(self, ids, function):
+        return function(ids)

@@ -1,7 +1,7 @@
 """Plain words: what stands between spaces, with "<unk>" for words outside the vocabulary."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import tensorflow as tf
 import tensorflow_text as tf_text
@@ -78,17 +78,19 @@ class WordTokenizer(Tokenizer):
         counts = Counter()
         for chunk in normalized_chunks(lines, lowercase):
             counts.update(_split(chunk, split_punctuation).flat_values.numpy().tolist())
-        for special in SPECIAL_WORDS:
-            counts.pop(special.encode(), None)
-        ranked = sorted(counts, key=lambda word: (-counts[word], word))
-        if vocabulary_size is not None:
-            ranked = ranked[: max(0, vocabulary_size - len(SPECIAL_WORDS))]
-        if not ranked:
-            raise UserError(
-                f"no words to learn: the text has {len(counts)} and the vocabulary holds {vocabulary_size}, "
-                "the four special words among them"
-            )
-        return cls([word.decode("utf-8") for word in ranked], lowercase, split_punctuation)
+        return cls(_most_frequent(counts, vocabulary_size), lowercase, split_punctuation)
+
+    @classmethod
+    def from_counts(
+        cls, counts: Mapping[str, int], vocabulary_size: int | None = None, lowercase: bool = False
+    ) -> "WordTokenizer":
+        """The same, of words that are counted already, for text that is already tokenized."""
+        words, numbers = list(counts), iter(counts.values())
+        normalized = Counter()
+        for chunk in normalized_chunks(words, lowercase):
+            for word in chunk.numpy().tolist():
+                normalized[word] += next(numbers)
+        return cls(_most_frequent(normalized, vocabulary_size), lowercase)
 
     def encode(self, text: tf.Tensor) -> tf.RaggedTensor:
         """string [batch] -> ragged int32 [batch, (length)], without START and END."""
@@ -140,6 +142,21 @@ class WordTokenizer(Tokenizer):
     @classmethod
     def from_asset(cls, asset: bytes, options: dict) -> "WordTokenizer":
         return cls(asset.decode("utf-8").split("\n")[:-1], **options)
+
+
+def _most_frequent(counts: Counter, vocabulary_size: int | None) -> list[str]:
+    """The words (UTF-8) that are kept, the most frequent first."""
+    for special in SPECIAL_WORDS:
+        counts.pop(special.encode(), None)
+    ranked = sorted(counts, key=lambda word: (-counts[word], word))
+    if vocabulary_size is not None:
+        ranked = ranked[: max(0, vocabulary_size - len(SPECIAL_WORDS))]
+    if not ranked:
+        raise UserError(
+            f"no words to learn: the text has {len(counts)} and the vocabulary holds {vocabulary_size}, "
+            "the four special words among them"
+        )
+    return [word.decode("utf-8") for word in ranked]
 
 
 def _split(text: tf.Tensor, split_punctuation: bool) -> tf.RaggedTensor:

@@ -121,7 +121,8 @@ class ScoreEpoch(keras.callbacks.Callback):
         self.keep_place.check_weights()
         with averaged_weights(self.model):
             scores = self.dev_scores()
-            score = scores["dev_bleu"] if self.configuration.selection == "bleu" else -scores["dev_loss"]
+            measure = self.configuration.selection
+            score = -scores["dev_loss"] if measure == "loss" else scores[f"dev_{measure}"]
             is_best = progress.best_score is None or score > progress.best_score
             if is_best:
                 self.save_best()

@@ -83,9 +83,7 @@ class Checkpoints:
         return False
 
     def _newest_first(self):
-        """The names of the checkpoints, as "step-500"."""
-        names = [path.stem for path in self.directory.glob("step-*.index") if _step(path.stem)]
-        return sorted(names, key=lambda name: int(_step(name)[1]), reverse=True)
+        return checkpoint_names(self.directory)
 
     def _remove_all_but(self, kept):
         """Remove other checkpoints, and what is left of any that were never finished."""
@@ -94,6 +92,12 @@ class Checkpoints:
             name = path.name.split(".")[0].removesuffix("_temp")
             if _step(name) and (name not in kept or path.is_dir()):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def checkpoint_names(directory):
+    """The names of the checkpoints in a directory, such as "step-500", newest first."""
+    names = [path.stem for path in Path(directory).glob("step-*.index") if _step(path.stem)]
+    return sorted(names, key=lambda name: int(_step(name)[1]), reverse=True)
 
 
 def _step(name):

@@ -8,10 +8,16 @@ import tensorflow as tf
 
 from tfnmt.errors import UserError
 
+_GO_ON = "what was saved before is whole: put that right, then go on with --resume"
+
 
 @contextlib.contextmanager
-def written_whole(path):
+def written_whole(path, way_out=_GO_ON):
     """Write to the path that this gives; when all is written it takes the place of `path`, at once or not at all.
+
+    Args:
+        path: the file.
+        way_out: what the error's message advises.
 
     Raises:
         UserError: the file system refuses, for example because it is full. What stood at `path` stays.
@@ -19,7 +25,7 @@ def written_whole(path):
     path = Path(path)
     part = path.with_name(f"part-{path.name}")
     try:
-        with saving(path):
+        with saving(path, way_out):
             yield part
             os.replace(part, path)
     finally:
@@ -27,15 +33,12 @@ def written_whole(path):
 
 
 @contextlib.contextmanager
-def saving(path):
+def saving(path, way_out=_GO_ON):
     """Turn whatever the file system says against writing `path` into a `UserError` of one line."""
     try:
         yield
     except (OSError, tf.errors.OpError) as error:
-        raise UserError(
-            f"{path}: cannot be written ({_reason(error)}); what was saved before is whole:"
-            " put that right, then go on with --resume"
-        ) from error
+        raise UserError(f"{path}: cannot be written ({_reason(error)}); {way_out}") from error
 
 
 def _reason(error):

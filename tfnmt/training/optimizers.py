@@ -27,14 +27,21 @@ class Adadelta(_KnowsGradientNorm, keras.optimizers.Adadelta):
 
 
 @keras.saving.register_keras_serializable("tfnmt")
+class RMSprop(_KnowsGradientNorm, keras.optimizers.RMSprop):
+    """Keras's RMSprop (Tieleman & Hinton 2012) with `gradient_norm`."""
+
+
+@keras.saving.register_keras_serializable("tfnmt")
 class SGD(_KnowsGradientNorm, keras.optimizers.SGD):
     """Keras's gradient descent with `gradient_norm`."""
 
 
 def make_optimizer(configuration, total_steps):
     """The Keras optimizer of a `TrainingConfiguration`; `total_steps` is how many updates a cosine schedule spans."""
-    kinds = {"adam": Adam, "adadelta": Adadelta, "sgd": SGD}
+    kinds = {"adam": Adam, "adadelta": Adadelta, "rmsprop": RMSprop, "sgd": SGD}
     options = {"global_clipnorm": configuration.clip_norm}
+    if configuration.weight_decay:
+        options["weight_decay"] = configuration.weight_decay
     if configuration.accumulation_steps > 1:
         options["gradient_accumulation_steps"] = configuration.accumulation_steps
     if configuration.weight_average:

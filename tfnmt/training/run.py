@@ -25,7 +25,8 @@ def train(
         batches: `batches(epoch, skip) -> tf.data.Dataset`, one epoch in the order that `epoch` decides (an int64
             variable, read anew each time iteration starts), without its first `skip` batches (an integer).
         batches_per_epoch: how many there are in every epoch.
-        dev_scores: `dev_scores() -> dictionary` of figures, "dev_loss" and, for selection=bleu, "dev_bleu" among them.
+        dev_scores: `dev_scores() -> dictionary` of figures, "dev_loss" and that which selection names, such as
+            "dev_bleu", among them.
         save_best: called when the present weights have the best dev score.
         directory: where checkpoints/ and history.csv go.
         configuration: a `TrainingConfiguration`.

@@ -1,0 +1,24 @@
+"""Average the weights of a run's last checkpoints, and leave them as a model of its own."""
+
+import argparse
+
+from _start import positive, run
+
+
+def parser():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", required=True, metavar="DIR", help="the model directory, with the run's checkpoints")
+    parser.add_argument("--last", required=True, type=positive, metavar="N", help="how many of the newest checkpoints")
+    parser.add_argument("--output", required=True, metavar="DIR", help="the model directory to write")
+    return parser
+
+
+def main(arguments, output):
+    from tfnmt.models.averaging import average_checkpoints
+
+    names = average_checkpoints(arguments.model, arguments.last, arguments.output)
+    print(f"{arguments.output}: the mean of {', '.join(names)}", file=output)
+
+
+if __name__ == "__main__":
+    run(main, parser())

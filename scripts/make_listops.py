@@ -1,0 +1,38 @@
+"""Draw ListOps: lines of value TAB expression, no expression twice, the same ones whenever the seed is the same."""
+
+import argparse
+from itertools import islice
+
+from _start import positive, run
+
+
+def parser():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", required=True, metavar="F", help="the file to write; it is written whole or not")
+    parser.add_argument("--count", required=True, type=positive, metavar="N", help="lines")
+    parser.add_argument("--seed", required=True, type=int, metavar="S", help="decides which")
+    parser.add_argument(
+        "--exclude",
+        action="append",
+        default=[],
+        metavar="F",
+        help="a ListOps file whose expressions must not occur, such as the test set; may be given several times",
+    )
+    return parser
+
+
+def main(arguments, output):
+    from tfnmt.data.listops import draw_lines, expressions
+    from tfnmt.training.files import written_whole
+
+    exclude = {text for path in arguments.exclude for text in expressions(path)}
+    lines = islice(draw_lines(arguments.seed, exclude), arguments.count)
+    with (
+        written_whole(arguments.output, way_out="name another --output") as part,
+        open(part, "w", encoding="utf-8") as file,
+    ):
+        file.writelines(line + "\n" for line in lines)
+
+
+if __name__ == "__main__":
+    run(main, parser())

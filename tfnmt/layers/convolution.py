@@ -1,0 +1,84 @@
+"""Convolution over the words of a sentence, the largest value over all words, and the inception module."""
+
+import keras
+import tensorflow as tf
+
+from tfnmt.layers.maxout import PIECES, activate
+
+
+class WordConvolution(keras.layers.Layer):
+    """y_i = φ(W [x_{i−k}; …; x_{i+k}] + b) over windows of `width` = 2k + 1 words (Kim 2014, arXiv:1408.5882, eq. 2).
+
+    What lies outside the sentence is zero, as padding is.
+
+    Args:
+        size: size of y_i.
+        width: words in a window.
+        activation: φ, "relu" or "maxout".
+    """
+
+    def __init__(self, size, width, activation="relu", **options):
+        super().__init__(**options)
+        self.activation = activation
+        self.convolution = keras.layers.Conv1D(size * PIECES[activation], width, padding="same", name="convolution")
+
+    def build(self, x_shape):
+        self.convolution.build(x_shape)
+
+    def call(self, x, mask):
+        """x float [sentences, words, input_size], mask bool [sentences, words] → [sentences, words, size]."""
+        return hide_padding(activate(self.convolution(hide_padding(x, mask)), self.activation), mask)
+
+
+class Inception(keras.layers.Layer):
+    """Windows of several widths side by side, each behind a window of one word that makes its input small.
+
+    Szegedy et al. 2014, arXiv:1409.4842, figure 2b, over words in place of pixels: branches 1; 1 → 3; 1 → 5;
+    the maximum of 3 neighbours → 1; their outputs are concatenated.
+
+    Args:
+        size: size of the output, a multiple of 4: each branch makes a quarter.
+        activation: "relu" or "maxout".
+    """
+
+    WIDTHS = (3, 5)
+
+    def __init__(self, size, activation="relu", **options):
+        super().__init__(**options)
+        if size % 4:
+            raise ValueError(f"an inception module's size is a multiple of 4, not {size}")
+        quarter = size // 4
+        self.single = WordConvolution(quarter, 1, activation, name="single")
+        self.reducers = [WordConvolution(quarter, 1, activation, name=f"reduce_{width}") for width in self.WIDTHS]
+        self.windows = [WordConvolution(quarter, width, activation, name=f"window_{width}") for width in self.WIDTHS]
+        self.pooled = WordConvolution(quarter, 1, activation, name="pooled")
+        self.quarter = quarter
+
+    def build(self, x_shape):
+        for layer in (self.single, *self.reducers, self.pooled):
+            layer.build(x_shape)
+        for window in self.windows:
+            window.build((None, None, self.quarter))
+
+    def call(self, x, mask):
+        """x float [sentences, words, input_size], mask bool [sentences, words] → [sentences, words, size]."""
+        branches = [self.single(x, mask)]
+        for reducer, window in zip(self.reducers, self.windows, strict=True):
+            branches.append(window(reducer(x, mask), mask))
+        neighbours = tf.nn.max_pool1d(hide_padding(x, mask, x.dtype.min), 3, strides=1, padding="SAME")
+        branches.append(self.pooled(neighbours, mask))
+        return tf.concat(branches, axis=-1)
+
+
+def hide_padding(x, mask, value=0.0):
+    """x [sentences, words, size] with `value` where mask [sentences, words] is False."""
+    return tf.where(mask[:, :, tf.newaxis], x, tf.cast(value, x.dtype))
+
+
+def largest_over_words(x, mask):
+    """The largest value of each unit over the real words: [sentences, words, size] → [sentences, size].
+
+    A sentence without words gives zeros.
+    """
+    largest = tf.reduce_max(hide_padding(x, mask, x.dtype.min), axis=1)
+    return tf.where(tf.reduce_any(mask, axis=1, keepdims=True), largest, tf.zeros_like(largest))

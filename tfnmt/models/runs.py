@@ -1,0 +1,113 @@
+"""What the training of every model has in common: a directory that is claimed, a run in it, and the best weights."""
+
+import contextlib
+import sys
+
+import keras
+
+from tfnmt.configuration import require, to_json
+from tfnmt.errors import UserError
+from tfnmt.models.directory import (
+    CONFIGURATION,
+    WEIGHTS,
+    load_weights,
+    read_configuration,
+    save_configuration,
+    save_tokenizers,
+    save_weights,
+)
+from tfnmt.training.run import CHECKPOINTS, train
+
+# A resumed run may have other values of these: they say how long it is and how often it is saved, not what it computes.
+MAY_CHANGE = {"epochs", "steps", "patience", "checkpoint_steps", "keep_checkpoints"}
+
+
+def claim(directory, preset, resume, measures):
+    """Whether a run to go on with has begun in the directory.
+
+    Args:
+        measures: what the best weights may be chosen by.
+
+    Raises:
+        UserError: there is one and it is not to be resumed, or was started with other settings; `preset` chooses by
+            another measure.
+    """
+    selection = preset.training.selection
+    require(selection in measures, "selection", selection, " or ".join(measures))
+    found = [name for name in (CONFIGURATION, CHECKPOINTS, WEIGHTS) if (directory / name).exists()]
+    if not found:
+        return False  # a resumed run may have been killed before it had begun
+    if not resume:
+        raise UserError(f"{directory}: a model is there already; --resume goes on with it, or name another --output")
+    kept = read_configuration(directory, **{name: type(value) for name, value in vars(preset).items()})
+    for name, configuration in vars(preset).items():
+        was = to_json(kept[name])
+        for key, value in to_json(configuration).items():
+            if was[key] != value and key not in MAY_CHANGE:
+                raise UserError(
+                    f"{directory}: the run was started with {key}={was[key]}, not {value};"
+                    " give --resume the --preset and --set that it was started with"
+                )
+    return True
+
+
+def run_training(directory, preset, model, trained, batches, batches_per_epoch, dev_scores, begun, callbacks=()):
+    """Write a model's directory and train it there.
+
+    Args:
+        directory: claimed by `claim`.
+        preset: a dataclass of configurations, "model" and "training" among them.
+        model: what is loaded from the directory in the end, and returned.
+        trained: the same, compiled: `model` itself, or one that computes in another precision.
+        batches, batches_per_epoch, dev_scores: as in `tfnmt.training.run.train`.
+        begun: what `claim` said.
+        callbacks: further Keras callbacks of `fit`.
+
+    Returns:
+        (`model` with the weights of the best dev score, its run's `Progress`).
+
+    Raises:
+        UserError: for everything wrong with the run or the disk.
+    """
+    if not begun:
+        save_tokenizers(model, directory)
+    others = {name: value for name, value in vars(preset).items() if name != "model"}
+    save_configuration(model, directory, **others)
+    progress = train(
+        trained,
+        batches,
+        batches_per_epoch,
+        dev_scores=dev_scores,
+        save_best=lambda: save_weights(trained, directory),
+        directory=directory,
+        configuration=preset.training,
+        resume=begun,
+        callbacks=callbacks,
+    )
+    load_weights(model, directory)
+    return model, progress
+
+
+@contextlib.contextmanager
+def naming(file):
+    """Put the file's name before what a `UserError` says."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{file}: {error}") from error
+
+
+@contextlib.contextmanager
+def precision(name):
+    """Layers made within it compute as Keras's dtype policy of that name says."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(name)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
+
+
+def say(line):
+    """One line on standard error."""
+    print(line, file=sys.stderr)

@@ -1,0 +1,38 @@
+"""The encoder that a `ClassifierConfiguration` describes."""
+
+from tfnmt.layers.sentence_encoders import BagOfWords, Convolutional, InceptionEncoder, Recurrent
+from tfnmt.layers.word_vectors import WordVectors
+
+
+def make_encoder(configuration, vocabulary_size):
+    """A layer from batches of sentences to their vectors; built, so that all its weights exist.
+
+    Args:
+        configuration: a `ClassifierConfiguration`.
+        vocabulary_size: how many ids words have.
+
+    Returns:
+        A Keras layer, called as `tfnmt.layers.sentence_encoders` says, with `output_size`, the size of "root".
+    """
+    c = configuration
+    embedding = WordVectors(
+        vocabulary_size,
+        c.embedding_size,
+        trained=c.trained_embeddings,
+        projection=c.projection,
+        batch_normalization=c.batch_normalization,
+        dropout=c.embedding_dropout,
+        name="words",
+    )
+    if c.encoder == "bag":
+        encoder = BagOfWords(embedding, name="encoder")
+    elif c.encoder in ("gru", "lstm"):
+        encoder = Recurrent(
+            embedding, c.units, c.encoder, c.encoder_layers, c.bidirectional, c.state_dropout, name="encoder"
+        )
+    elif c.encoder == "cnn":
+        encoder = Convolutional(embedding, c.units, c.widths, c.activation, name="encoder")
+    elif c.encoder == "inception":
+        encoder = InceptionEncoder(embedding, c.units, c.encoder_layers, c.activation, name="encoder")
+    encoder.build(None)
+    return encoder
