@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfnmt.data.example_batches import example_arrays, shuffled_groups, training_batches
+from tfnmt.data.example_batches import example_arrays, training_batches
 from tfnmt.data.examples import Example, ExampleFiles, Sentence
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
@@ -34,8 +34,9 @@ def drawn_batches(batch_size, count, seed):
     random = np.random.default_rng(seed)
     pairs = POOL * batch_size * count
     lengths = np.stack([_lengths(mean, deviation, pairs, random) for mean, deviation in SNLI_LENGTHS], axis=1)
-    groups = shuffled_groups(lengths.max(axis=1), batch_size, seed)[:count]
-    return [_drawn_batch(lengths[group], random) for group in groups]
+    by_length = lengths[np.argsort(lengths.max(axis=1), kind="stable")].reshape(pairs // batch_size, batch_size, 2)
+    chosen = random.permutation(by_length[POOL // 2 :: POOL])  # evenly from short to long, so that few stand for all
+    return [_drawn_batch(of_pairs, random) for of_pairs in chosen]
 
 
 def equally_long_batches(words, length, count, seed):
