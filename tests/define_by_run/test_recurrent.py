@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tfnmt.define_by_run import decoder as decoder_twin
-from tfnmt.define_by_run import recurrent
+from tfnmt.define_by_run import encoder as encoder_twin
 from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.encoder import Encoder
 
@@ -45,7 +45,7 @@ def test_an_encoder_is_a_loop_over_words(options):
         return encoded["states"], encoded["summary"]
 
     found = gradients(tf.function(lambda: results(encoder(WORDS))), [encoder])
-    check_same(found, gradients(lambda: results(recurrent.encode(encoder, WORDS)), [encoder]))
+    check_same(found, gradients(lambda: results(encoder_twin.encode(encoder, WORDS)), [encoder]))
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,6 @@ def test_a_decoder_is_a_loop_over_words(options):
     decoder.build(2)
     found = gradients(tf.function(lambda: [decoder(ANSWERS, encoder(WORDS))]), [encoder, decoder])
     twin = gradients(
-        lambda: [decoder_twin.score(decoder, ANSWERS, recurrent.encode(encoder, WORDS))], [encoder, decoder]
+        lambda: [decoder_twin.decode(decoder, ANSWERS, encoder_twin.encode(encoder, WORDS))], [encoder, decoder]
     )
     check_same(found, twin)

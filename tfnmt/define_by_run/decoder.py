@@ -1,23 +1,17 @@
-"""The decoder, with attention or without, as a plain loop over the words of a translation.
+"""The attention decoder as a Python loop over words.
 
-The layers and weights are those of `tfnmt.layers.decoder.Decoder`.
+The layers and weights are those of `tfnmt.layers.decoder.Decoder`; it does the same in a `tf.while_loop`, with all
+that does not depend on the loop before or after it.
 """
 
 import tensorflow as tf
 
 
-def score(decoder, ids, encoded):
-    """What a built `Decoder` computes when it is not training: one word after the other.
-
-    Args:
-        decoder, ids, encoded: as in `Decoder.call`.
-
-    Returns:
-        The scores of every word at every place, float [batch, target_length, vocabulary_size].
-    """
+def decode(decoder, ids, encoded):
+    """What a built `Decoder` computes, dropout aside; arguments and results are its."""
     states, memory = decoder.start(encoded)
     scores = []
-    for words in tf.unstack(ids, axis=1):
-        scores_of_next, states, _ = decoder.step(words, states, memory)
-        scores.append(scores_of_next)
+    for word in tf.unstack(ids, axis=1):
+        scores_of_word, states, _ = decoder.step(word, states, memory)
+        scores.append(scores_of_word)
     return tf.stack(scores, axis=1)
