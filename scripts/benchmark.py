@@ -14,6 +14,8 @@ def parser():
     parser = argparse.ArgumentParser(description=__doc__)
     works = parser.add_subparsers(dest="work", required=True, metavar="WORK")
     add_train_translator(works)
+    add_train_classifier(works)
+    add_lengths(works)
     for work in works.choices.values():
         work.error = lambda message: parser.error(message)
     return parser
@@ -42,10 +44,59 @@ def add_train_translator(works):
     add_comparison(work, peers=("joeynmt",))
 
 
-def add_comparison(work, peers):
+def add_train_classifier(works):
+    work = works.add_parser(
+        "train-classifier", help="sentence pairs a second in training a classifier that reads trees"
+    )
+    add_tree_classifier(work, batches=10)
+    work.add_argument("--batch-size", type=positive, default=128, metavar="N", help="pairs at once (default: 128)")
+    work.add_argument("--examples", metavar="F", help="pairs with trees (default: drawn at random, as long as SNLI's)")
+    work.add_argument("--task", default="snli", choices=("snli", "sick", "logic"), help="what the examples are")
+    add_comparison(
+        work,
+        peers=("torch", "batch-1"),
+        peer_help="the post's model in PyTorch, or our own, one pair at a time",
+        needs_python=False,
+    )
+
+
+def add_lengths(works):
+    work = works.add_parser(
+        "lengths", help="words a second with long sentences beside short ones, as many words a batch"
+    )
+    add_tree_classifier(work, batches=5)
+    work.add_argument("--words", type=positive, default=3200, metavar="N", help="words in a batch (default: 3200)")
+    work.add_argument(
+        "--lengths", type=positive, nargs=2, default=(10, 200), metavar="N", help="short and long (default: 10 200)"
+    )
+    add_measuring(work)
+    work.set_defaults(peer="itself")
+
+
+def add_tree_classifier(work, batches):
+    work.add_argument("--encoder", required=True, choices=("spinn-pi-nt", "spinn-pi", "spinn", "rl-spinn"))
+    sizes = {
+        "units": (300, "size of h and of c"),
+        "tracker-units": (64, "size of the tracker's state"),
+        "embedding-size": (300, "size of the fixed word vectors"),
+        "head-units": (1024, "size of the two hidden layers over a pair"),
+        "batches": (batches, "batches in a round"),
+    }
+    for name, (size, meaning) in sizes.items():
+        work.add_argument(f"--{name}", type=positive, default=size, metavar="N", help=f"{meaning} (default: {size})")
+
+
+def add_comparison(work, peers, peer_help="the other toolkit", needs_python=True):
+    """What all works have that are done beside another."""
+    work.add_argument("--peer", required=True, choices=peers, help=peer_help)
+    work.add_argument(
+        "--peer-python", required=needs_python, metavar="PATH", help="a Python that has the peer installed"
+    )
+    add_measuring(work)
+
+
+def add_measuring(work):
     """What all works have."""
-    work.add_argument("--peer", required=True, choices=peers, help="the other toolkit")
-    work.add_argument("--peer-python", required=True, metavar="PATH", help="a Python that has the peer installed")
     work.add_argument("--rounds", type=positive, default=5, metavar="N", help="times each side works (default: 5)")
     work.add_argument("--threads", type=positive, default=2, metavar="N", help="threads of each side (default: 2)")
     work.add_argument("--json", action="store_true", help="print one JSON object")
@@ -54,30 +105,45 @@ def add_comparison(work, peers):
 def main(arguments, output):
     import tensorflow as tf
 
-    from tfnmt.data.parallel import ParallelFiles
-    from tfnmt.data.sample import write_sample
-    from tfnmt.inspection.translator_training import compare_training
-
-    if arguments.target and not arguments.source:
-        raise UserError("--source is missing: the sentences that --target translates")
     load = os.getloadavg()[0]
     if load > 0.5:
         print(f"others are at work on this machine (load {load:.1f}): the ratio says little", file=sys.stderr)
     tf.config.threading.set_intra_op_parallelism_threads(arguments.threads)
     tf.config.threading.set_inter_op_parallelism_threads(arguments.threads)
-    with tempfile.TemporaryDirectory() as directory:
-        if arguments.source is None:
-            sample = write_sample(directory)
-            files = ParallelFiles(sample["train.en"], sample["train.de"])
-        else:
-            files = ParallelFiles(arguments.source, arguments.target)
-        figures = compare_training(files, arguments)
+    measure = {"train-translator": train_translator, "train-classifier": train_classifier, "lengths": lengths}
+    figures = measure[arguments.work](arguments)
     figures = {"work": arguments.work} | figures | {"peer_name": arguments.peer, "load_before": load}
     if arguments.json:
         print(json.dumps(figures), file=output)
     else:
         for name, value in figures.items():
             print(f"{name:>25}  {value:,.3f}" if isinstance(value, float) else f"{name:>25}  {value}", file=output)
+
+
+def train_translator(arguments):
+    from tfnmt.data.parallel import ParallelFiles
+    from tfnmt.data.sample import write_sample
+    from tfnmt.inspection.translator_training import compare_training
+
+    if arguments.target and not arguments.source:
+        raise UserError("--source is missing: the sentences that --target translates")
+    if arguments.source:
+        return compare_training(ParallelFiles(arguments.source, arguments.target), arguments)
+    with tempfile.TemporaryDirectory() as directory:
+        sample = write_sample(directory)
+        return compare_training(ParallelFiles(sample["train.en"], sample["train.de"]), arguments)
+
+
+def train_classifier(arguments):
+    from tfnmt.inspection.classifier_training import compare_training
+
+    return compare_training(arguments)
+
+
+def lengths(arguments):
+    from tfnmt.inspection.classifier_training import compare_lengths
+
+    return compare_lengths(arguments)
 
 
 if __name__ == "__main__":

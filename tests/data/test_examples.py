@@ -1,6 +1,7 @@
 """Readers: the same examples from every format; what is left out is counted; errors name file and line."""
 
 import json
+import os
 
 import pytest
 
@@ -111,6 +112,18 @@ def test_long_examples_are_left_out(tmp_path):
         ("snli", "a.jsonl", ["{}"], "line 1: the object has no 'gold_label'"),
         ("snli", "a.jsonl", ["[]"], "line 1: not a JSON object"),
         ("snli", "a.jsonl", ["", "{"], "line 2: not JSON"),
+        (
+            "snli",
+            "a.jsonl",
+            ['{"gold_label": "neutral", "sentence1_binary_parse": 1, "sentence2_binary_parse": ""}'],
+            "line 1: .* must be text",
+        ),
+        (
+            "snli",
+            "a.jsonl",
+            [json.dumps(dict(zip(COLUMNS, ("neutral", "a", "\ud800"), strict=True)))],
+            r"line 1: half a surrogate pair, '\\ud800', is no character",
+        ),
         ("snli", "a.txt", ["gold_label\tsentence1"], "line 1: no column is named 'sentence1_binary_parse'"),
         ("snli", "a.txt", ["\t".join(COLUMNS), "neutral\tA"], "line 2: 2 columns, where the first line names 3"),
         ("snli", "a.tsv", ["NEUTRAL\tA\tB"], "line 1: the label is 'NEUTRAL'; it must be one of entailment neutral"),
@@ -131,6 +144,12 @@ def test_errors_name_file_and_line(task, name, lines, message, tmp_path):
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(UserError, match="none: cannot be read: No such file"):
         ExampleFiles(TASKS["snli"], tmp_path / "none")
+    (tmp_path / "train.jsonl.gz").touch()
+    with pytest.raises(UserError, match=r"train\.jsonl\.gz: compressed, or no file on a disk"):
+        ExampleFiles(TASKS["snli"], tmp_path / "train.jsonl.gz")
+    reader, writer = os.pipe()
+    with open(reader), open(writer, "w"), pytest.raises(UserError, match="no file on a disk"):
+        ExampleFiles(TASKS["snli"], f"/dev/fd/{reader}")
     path = tmp_path / "latin"
     path.write_bytes(b"=\ta\tb\n=\t\xe4\tb\n")
     with pytest.raises(UserError, match="latin, line 2: not UTF-8"):

@@ -44,10 +44,6 @@ def test_a_seed_decides_everything(tmp_path):
         ({"subject": "person"}, CONTRADICTION),
         ({"place": "inside"}, CONTRADICTION),
         ({"place": "( on ( a beach ) )", "adjective": "wet"}, CONTRADICTION),
-        ({"negated": True}, CONTRADICTION),
-        ({"action": "sleeping", "negated": True}, ENTAILMENT),
-        ({"action": "sleeping", "adjective": "wet", "negated": True}, NEUTRAL),
-        ({"subject": "cat", "action": "sleeping", "negated": True}, CONTRADICTION),
     ],
 )
 def test_what_follows_from_a_small_dog_running_in_a_park(changes, expected):
@@ -61,7 +57,7 @@ def test_to_say_more_is_neutral():
 
 def test_scenes_as_trees():
     assert DOG.to_brackets() == "( ( a ( small dog ) ) ( ( is running ) ( in ( a park ) ) ) )"
-    assert Scene("animal", "resting", negated=True).to_brackets() == "( ( an animal ) ( ( is not ) resting ) )"
+    assert Scene("animal", "resting").to_brackets() == "( ( an animal ) ( is resting ) )"
 
 
 def test_drawn_pairs_have_the_relation_asked_for():

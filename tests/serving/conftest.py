@@ -1,14 +1,22 @@
 """A small translator that writes something else for every sentence, and its export."""
 
+import asyncio
+import shutil
+import threading
+
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tfnmt.data.sample import sample_pairs
 from tfnmt.models.configuration import TranslatorConfiguration
 from tfnmt.models.search_configuration import SearchConfiguration
 from tfnmt.models.translator import Translator
+from tfnmt.serving.batching import BatchingOptions
 from tfnmt.serving.export import export
+from tfnmt.serving.files import register
+from tfnmt.serving.server import Address, serve
 from tfnmt.text.tokenizers import END, SubwordTokenizer, WordTokenizer
 
 SIZES = ("source_embedding_size", "target_embedding_size", "encoder_units", "decoder_units", "attention_units")
@@ -49,3 +57,100 @@ def exported(model, tmp_path_factory):
     """The path of version 1 of "sample", a beam of 3."""
     output = tmp_path_factory.mktemp("saved_models")
     return export([model], output, "sample", SearchConfiguration(beam_size=3, n_best=2))
+
+
+class Echo(tf.Module):
+    """A servable that answers at once with what it was asked, and with a name of its own."""
+
+    def __init__(self, name):
+        super().__init__(name="echo")
+
+        def serving_default(text):
+            return {
+                "translation": tf.strings.join([name, ":", text]),
+                "score": tf.cast(tf.strings.length(text), tf.float32),
+            }
+
+        def pair(source, target):
+            return {"both": tf.strings.join([source, "|", target])}
+
+        def wide(text):
+            return {"words": tf.strings.split(text).to_tensor("")}
+
+        def slow(text):
+            total = tf.while_loop(lambda i, _: i < 60_000, lambda i, x: (i + 1, tf.sin(x)), (0, 1.0))[1]
+            return {"text": text, "total": tf.fill(tf.shape(text), total)}
+
+        def number(text):
+            return {"number": tf.strings.to_number(text)}
+
+        functions = {"serving_default": serving_default, "wide": wide, "slow": slow, "number": number}
+        self.served = {
+            key: tf.function(function, input_signature=[tf.TensorSpec([None], tf.string, "text")], autograph=False)
+            for key, function in functions.items()
+        }
+        sides = [tf.TensorSpec([None], tf.string, side) for side in ("source", "target")]
+        self.served["pair"] = tf.function(pair, input_signature=sides, autograph=False)
+
+
+@pytest.fixture(scope="session")
+def echoes(tmp_path_factory):
+    """Paths of two SavedModels, Echo("one") and Echo("two")."""
+    paths = []
+    for name in ("one", "two"):
+        paths.append(tmp_path_factory.mktemp("echoes") / "saved")
+        echo = Echo(name)
+        tf.saved_model.save(
+            echo, str(paths[-1]), {key: function.get_concrete_function() for key, function in echo.served.items()}
+        )
+    return paths
+
+
+def publish(saved, directory, name, version):
+    """Copy a SavedModel to a version's folder, at once."""
+    aside = directory / name / f".{version}"
+    shutil.copytree(saved, aside)
+    aside.rename(directory / name / str(version))
+    register(directory, name)
+
+
+class Running:
+    """A server in a thread of this process."""
+
+    def __init__(self, directory, options):
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(directory, options), daemon=True)
+        self._thread.start()
+        assert self._ready.wait(60)
+
+    def _run(self, directory, options):
+        async def main():
+            self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+            await serve(directory, Address(rest_port=0, grpc_port=0), options, self._set, self._stop, poll_seconds=0.1)
+
+        asyncio.run(main())
+
+    def _set(self, address):
+        self.rest = f"http://127.0.0.1:{address.rest_port}"
+        self.grpc = f"grpc://127.0.0.1:{address.grpc_port}"
+        self.port = address.rest_port
+        self._ready.set()
+
+    def stop(self):
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+
+
+@pytest.fixture
+def start():
+    """`start(directory, options)`: a `Running` server, stopped in the end."""
+    servers = []
+
+    def start_(directory, **options):
+        servers.append(Running(directory, BatchingOptions(**options)))
+        return servers[-1]
+
+    yield start_
+    for server in servers:
+        server.stop()

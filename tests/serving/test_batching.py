@@ -1,0 +1,124 @@
+"""The queue of requests: what goes together, and who hears of what."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from tfnmt.serving.batching import Batcher, BatchingOptions
+from tfnmt.serving.requests import RequestError
+
+
+def batched(main, run, **options):
+    """Run `main(batcher)`; returns its result and the sizes of the batches computed."""
+    sizes = []
+
+    async def in_loop():
+        with ThreadPoolExecutor(4) as executor:
+            return await main(Batcher(run, executor, BatchingOptions(**options), sizes.append))
+
+    return asyncio.run(in_loop()), sizes
+
+
+def double(inputs):
+    return {"y": 2 * inputs["x"]}
+
+
+def submit(batcher, *values):
+    return batcher.submit({"x": np.array(values)}, len(values))
+
+
+def values(answers):
+    return [answer["y"].tolist() for answer in answers]
+
+
+def test_requests_at_one_time_are_one_batch_in_which_each_gets_its_own():
+    async def main(batcher):
+        return await asyncio.gather(submit(batcher, 1, 2), submit(batcher, 3), submit(batcher, 4, 5))
+
+    answers, sizes = batched(main, double, max_batch_size=8, wait_seconds=0.05)
+    assert values(answers) == [[2, 4], [6], [8, 10]] and sizes == [5]
+
+
+def test_a_full_batch_does_not_wait():
+    async def main(batcher):
+        return await asyncio.wait_for(asyncio.gather(*(submit(batcher, i) for i in range(4))), 5)
+
+    answers, sizes = batched(main, double, max_batch_size=2, wait_seconds=60.0, threads=1)
+    assert values(answers) == [[0], [2], [4], [6]] and sizes == [2, 2]
+
+
+def test_without_a_wait_a_request_alone_is_computed_alone():
+    async def main(batcher):
+        return [await submit(batcher, 1), await submit(batcher, 2)]
+
+    answers, sizes = batched(main, double, wait_seconds=0.0)
+    assert values(answers) == [[2], [4]] and sizes == [1, 1]
+
+
+def test_a_large_request_is_cut_and_put_together_again_as_wide_as_its_widest_part():
+    def run(inputs):
+        return {
+            "y": np.ones([len(inputs["x"]), inputs["x"].max()], int),
+            "s": np.full([len(inputs["x"])], b"s", object),
+        }
+
+    async def main(batcher):
+        return await submit(batcher, 1, 1, 3, 2, 1)
+
+    answer, sizes = batched(main, run, max_batch_size=2, wait_seconds=0.0)
+    assert sizes == [2, 2, 1] and answer["s"].tolist() == [b"s"] * 5
+    assert answer["y"].tolist() == [[1, 0, 0], [1, 0, 0], [1, 1, 1], [1, 1, 1], [1, 0, 0]]
+
+
+def test_an_error_is_for_the_one_whose_it_is():
+    def run(inputs):
+        if (inputs["x"] < 0).any():
+            raise RuntimeError("negative")
+        return double(inputs)
+
+    async def main(batcher):
+        return await asyncio.gather(*(submit(batcher, i) for i in (1, -1, 2)), return_exceptions=True)
+
+    (first, second, third), sizes = batched(main, run, wait_seconds=0.05)
+    assert values([first, third]) == [[2], [4]] and isinstance(second, RuntimeError)
+    assert sizes == [3, 1, 1, 1]
+
+
+def test_who_gives_up_is_not_computed():
+    async def main(batcher):
+        waiting = asyncio.create_task(submit(batcher, 1))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        return await submit(batcher, 2)
+
+    answer, sizes = batched(main, double, wait_seconds=0.05)
+    assert answer["y"].tolist() == [4] and sizes == [1]
+
+
+def test_more_than_can_wait_is_refused():
+    async def main(batcher):
+        return await asyncio.gather(*(submit(batcher, i, i) for i in range(4)), return_exceptions=True)
+
+    answers, _ = batched(main, double, max_batch_size=2, wait_seconds=60.0, threads=1, max_waiting_batches=1)
+    refused = [answer for answer in answers if isinstance(answer, RequestError)]
+    assert len(refused) == 2 and {error.code.name for error in refused} == {"UNAVAILABLE"}
+    assert values(answers[:2]) == [[0, 0], [2, 2]]
+
+
+def test_nothing_is_an_answer_to_nothing():
+    async def main(batcher):
+        return await batcher.submit({"x": np.array([], int)}, 0)
+
+    answer, _ = batched(main, double, wait_seconds=0.0)
+    assert answer["y"].tolist() == []
+
+
+@pytest.mark.parametrize("size", [1, 3, 8])
+def test_many_at_once(size):
+    async def main(batcher):
+        return await asyncio.gather(*(submit(batcher, i) for i in range(500)))
+
+    answers, sizes = batched(main, double, max_batch_size=size, wait_seconds=0.001, max_waiting_batches=500)
+    assert values(answers) == [[2 * i] for i in range(500)] and sum(sizes) == 500 and max(sizes) <= size

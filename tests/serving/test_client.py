@@ -1,0 +1,91 @@
+"""The client: what it tries again, and when it gives up."""
+
+import contextlib
+import http.server
+import json
+import threading
+import time
+
+import pytest
+
+from tfnmt.errors import UserError
+from tfnmt.serving.client import PredictError, connect
+
+
+@pytest.fixture
+def answering():
+    """`answering(*answers)`: the URL of a server that gives these (status, object) answers, one after the other."""
+    servers = []
+
+    def start(*answers):
+        left = list(answers)
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):  # noqa: N802
+                self.rfile.read(int(self.headers["Content-Length"]))
+                status, answer = left.pop(0)
+                time.sleep(answer.pop("seconds", 0))
+                body = json.dumps(answer).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                with contextlib.suppress(BrokenPipeError):  # of a client that did not wait
+                    self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        servers.append(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler))
+        threading.Thread(target=servers[-1].serve_forever, args=(0.01,), daemon=True).start()
+        return f"http://127.0.0.1:{servers[-1].server_port}", left
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+RIGHT = (200, {"outputs": {"a": ["b"], "c": [1.0]}})
+BUSY = (503, {"error": "busy"})
+
+
+def test_what_may_pass_is_tried_again(answering):
+    url, left = answering(BUSY, BUSY, RIGHT)
+    with connect(url) as client:
+        assert client.predict("m", {"text": ["x"]}) == {"a": ["b"], "c": [1.0]}
+    assert left == []
+
+
+def test_what_is_wrong_is_not_tried_again(answering):
+    url, left = answering((400, {"error": "wrong"}), RIGHT)
+    with connect(url) as client, pytest.raises(PredictError, match="400: wrong"):
+        client.predict("m", {"text": ["x"]})
+    assert len(left) == 1
+
+
+def test_it_gives_up_after_so_many_times(answering):
+    url, left = answering(BUSY, BUSY, BUSY)
+    with connect(url, retries=1) as client, pytest.raises(PredictError, match="503: busy"):
+        client.predict("m", {"text": ["x"]})
+    assert len(left) == 1
+
+
+def test_a_deadline_is_for_all_tries_together(answering):
+    url, _ = answering((200, {"seconds": 2}))
+    start = time.monotonic()
+    with connect(url, deadline=0.3) as client, pytest.raises(PredictError, match="DEADLINE_EXCEEDED"):
+        client.predict("m", {"text": ["x"]})
+    assert time.monotonic() - start < 1.5
+
+
+@pytest.mark.parametrize("scheme", ["http", "grpc"])
+def test_where_nobody_answers(scheme):
+    with connect(f"{scheme}://127.0.0.1:9", deadline=1.0, retries=2) as client, pytest.raises(PredictError) as caught:
+        client.predict("m", {"text": ["x"]})
+    assert caught.value.status == "UNAVAILABLE"
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8501", "ftp://a", "grpc://a", "http://", "grpc://a:b"])
+def test_no_url(url):
+    with pytest.raises(UserError, match="use http://HOST:PORT or grpc://HOST:PORT"):
+        connect(url)

@@ -1,0 +1,339 @@
+"""The server as its clients see it: the same by REST and by gRPC, and alive whatever it is sent."""
+
+import concurrent.futures
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import requests
+
+from tests.serving.conftest import Running, publish
+from tfnmt.errors import UserError
+from tfnmt.serving.batching import BatchingOptions
+from tfnmt.serving.client import PredictError, connect
+from tfnmt.serving.server import Address, batching_options, run_server
+
+ROOT = Path(__file__).resolve().parents[2]
+CODES = {"rest": {"unknown": 404, "invalid": 400}, "grpc": {"unknown": "NOT_FOUND", "invalid": "INVALID_ARGUMENT"}}
+
+
+@pytest.fixture(scope="module")
+def directory(echoes, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("saved_models")
+    publish(echoes[0], directory, "echo", 1)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def server(directory):
+    running = Running(directory, BatchingOptions(max_batch_size=8, wait_seconds=0.002))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(params=["rest", "grpc"])
+def client(server, request):
+    with connect(getattr(server, request.param), deadline=30) as client:
+        client.codes = CODES[request.param]
+        yield client
+
+
+def test_predict(client):
+    outputs = client.predict("echo", {"text": ["a", "", "Grüße 你好"]})
+    assert outputs == {"translation": ["one:a", "one:", "one:Grüße 你好"], "score": [1.0, 0.0, 14.0]}
+    assert client.predict("echo", {"source": ["a"], "target": ["b"]}, "pair", version=1) == {"both": ["a|b"]}
+
+
+def test_a_request_larger_than_a_batch(client):
+    texts = [" ".join("w" * (1 + i % 5)) for i in range(30)]
+    words = client.predict("echo", {"text": texts}, "wide")["words"]
+    assert words == [["w"] * (1 + i % 5) + [""] * (4 - i % 5) for i in range(30)]
+
+
+def test_an_empty_request(client):
+    assert client.predict("echo", {"text": []}) == {"translation": [], "score": []}
+
+
+def test_what_is_there(client):
+    assert client.status("echo") == {1: "AVAILABLE"}
+    assert client.signatures("echo")["pair"] == {"inputs": ["source", "target"], "outputs": ["both"]}
+
+
+@pytest.mark.parametrize(
+    "kind, message, call",
+    [
+        ("unknown", "Servable not found for request: Latest(other)", {"model": "other"}),
+        ("unknown", "Servable not found for request: Specific(echo, 7)", {"version": 7}),
+        ("invalid", 'Serving signature name: "other" not found in signature def', {"signature": "other"}),
+        ("invalid", "input keys do not match", {"inputs": {"texts": ["a"]}}),
+        ("invalid", "input keys do not match", {"inputs": {}}),
+        ("invalid", "input 'text' is int", {"inputs": {"text": [1]}}),
+        ("invalid", "input 'text' has shape [1, 1]: expected [None]", {"inputs": {"text": [["a"]]}}),
+        ("invalid", "inputs differ in their first dimension: 1, 2",
+         {"inputs": {"source": ["a"], "target": ["a", "b"]}, "signature": "pair"}),
+        ("invalid", "input 'text', row 1: has a NUL character", {"inputs": {"text": ["a", "b\0"]}}),
+        ("invalid", "input 'text', row 0: a text of 20,001 bytes: at most", {"inputs": {"text": ["a" * 20_001]}}),
+        ("invalid", "a request of 1,025 rows: at most 1,024", {"inputs": {"text": ["a"] * 1025}}),
+        ("invalid", "StringToNumberOp could not correctly convert string: x",
+         {"inputs": {"text": ["x"]}, "signature": "number"}),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_request(client, kind, message, call):
+    with pytest.raises(PredictError) as caught:
+        client.predict(**{"model": "echo", "inputs": {"text": ["a"]}} | call)
+    assert caught.value.status == client.codes[kind]
+    assert caught.value.message.startswith(message)
+
+
+def test_a_bad_request_does_no_harm_to_those_in_its_batch(server):
+    with connect(server.rest) as client, concurrent.futures.ThreadPoolExecutor(16) as pool:
+        texts = [str(i) if i % 8 else "x" for i in range(64)]
+
+        def ask(text):
+            try:
+                return client.predict("echo", {"text": [text]}, "number")["number"][0]
+            except PredictError as error:
+                return error.status
+
+        assert list(pool.map(ask, texts)) == [400 if text == "x" else float(text) for text in texts]
+
+
+def test_concurrent_requests_get_their_own_answers(client):
+    with concurrent.futures.ThreadPoolExecutor(32) as pool:
+        answers = pool.map(lambda i: client.predict("echo", {"text": [f"{i}", f"{i}'"]}), range(400))
+        for i, answer in enumerate(answers):
+            assert answer["translation"] == [f"one:{i}", f"one:{i}'"]
+
+
+def post(server, path, body):
+    body = body if isinstance(body, bytes | str) else json.dumps(body)
+    response = requests.post(f"{server.rest}/v1/models/{path}", data=body, timeout=30)
+    return response.status_code, response.json()
+
+
+def test_rows_and_columns_of_json(server):
+    row = {"translation": "one:a", "score": 1.0}
+    assert post(server, "echo:predict", {"instances": ["a"]}) == (200, {"predictions": [row]})
+    assert post(server, "echo:predict", {"instances": [{"text": "a"}]}) == (200, {"predictions": [row]})
+    assert post(server, "echo:predict", {"instances": [{"b64": "YQ=="}]}) == (200, {"predictions": [row]})
+    columns = (200, {"outputs": {"translation": ["one:a"], "score": [1.0]}})
+    assert post(server, "echo:predict", {"inputs": ["a"]}) == columns
+    assert post(server, "echo/versions/1:predict", {"inputs": {"text": [{"b64": "YQ=="}]}}) == columns
+    pair = {"signature_name": "pair"}
+    expected = (200, {"predictions": ["a|b", "c|d"]})
+    rows = [{"source": "a", "target": "b"}, {"target": "d", "source": "c"}]
+    assert post(server, "echo:predict", {"instances": rows} | pair) == expected
+    both = {"source": ["a", "c"], "target": ["b", "d"]}
+    assert post(server, "echo:predict", {"inputs": both} | pair) == (200, {"outputs": ["a|b", "c|d"]})
+
+
+@pytest.mark.parametrize(
+    "body, message",
+    [
+        (b"", "JSON Parse error: "),
+        (b"{", "JSON Parse error: "),
+        (b"\xff\xfe", "JSON Parse error: "),
+        (b"[" * 100_000, "JSON Parse error: "),
+        ("[]", "JSON Parse error: a predict request is an object"),
+        ("{}", "Missing 'inputs' or 'instances' key"),
+        ({"instances": ["a"], "inputs": ["a"]}, "Missing 'inputs' or 'instances' key"),
+        ({"instances": ["a"], "signature_name": 1}, "JSON Parse error: 'signature_name'"),
+        ({"instances": []}, "JSON Value: 'instances' must be a list"),
+        ({"instances": "a"}, "JSON Value: 'instances' must be a list"),
+        ({"instances": ["a", {"text": "b"}]}, "JSON Value: every row of 'instances'"),
+        ({"instances": [None]}, "input 'text': expected strings, numbers or"),
+        ({"instances": ["a", 1]}, "input 'text': values of different types"),
+        ({"instances": ["a", ["b"]]}, "input 'text': expected strings, numbers or"),
+        ({"instances": [["a"], ["b", "c"]]}, "input 'text': lists of different lengths"),
+        ({"instances": [{"b64": "!"}]}, "input 'text': 'b64' is not base64"),
+        ({"instances": [{"b64": "/w=="}]}, "input 'text', row 0: byte 1 is not UTF-8"),
+        ('{"instances": ["\\ud800"]}', "input 'text': half of a surrogate pair"),
+        ({"instances": [10**400]}, "input 'text'"),
+        ({"inputs": {"text": "a"}}, "input 'text' has shape []: expected [None]"),
+    ],
+)
+def test_json_that_is_no_request(server, body, message):
+    status, answer = post(server, "echo:predict", body)
+    assert (status, list(answer)) == (400, ["error"]) and answer["error"].startswith(message)
+
+
+def test_other_paths(server):
+    for method, path in (("POST", "echo"), ("GET", "echo:predict"), ("POST", "echo:other"), ("GET", "echo/1")):
+        response = requests.request(method, f"{server.rest}/v1/models/{path}", timeout=30)
+        error = f"Malformed request: {method} /v1/models/{path}"
+        assert (response.status_code, response.json()) == (400, {"error": error})
+    status, answer = post(server, "echo:classify", {"examples": []})
+    assert status == 400 and "method_name" in answer["error"]
+    response = requests.get(f"{server.rest}/v1/models/other", timeout=30)
+    assert (response.status_code, response.json()) == (404, {"error": "Could not find any versions of model other"})
+    assert requests.get(f"{server.rest}/health", timeout=30).json() == {"status": "ok"}
+    assert requests.get(f"{server.rest}/v1/models", timeout=30).json() == {"models": {"echo": [1]}}
+
+
+def test_status_and_metadata_as_tensorflow_serving_writes_them(server):
+    assert requests.get(f"{server.rest}/v1/models/echo", timeout=30).json() == {
+        "model_version_status": [
+            {"version": "1", "state": "AVAILABLE", "status": {"error_code": "OK", "error_message": ""}}
+        ]
+    }
+    described = requests.get(f"{server.rest}/v1/models/echo/versions/1/metadata", timeout=30).json()
+    assert described["model_spec"] == {"name": "echo", "signature_name": "", "version": "1"}
+    pair = described["metadata"]["signature_def"]["signature_def"]["pair"]
+    assert pair["method_name"] == "tensorflow/serving/predict"
+    shape = {"dim": [{"size": "-1", "name": ""}], "unknown_rank": False}
+    assert pair["inputs"]["source"] == {"name": "pair_source:0", "dtype": "DT_STRING", "tensor_shape": shape}
+
+
+def test_endless_requests_are_refused_and_idle_connections_do_no_harm(server):
+    idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(200)]
+    status, answer = post(server, "echo:predict", {"instances": ["a" * (10 << 20)]})
+    assert status == 413 and answer == {"error": "a request of more than 4,194,304 bytes is not taken"}
+    with connect(server.grpc) as client, pytest.raises(PredictError, match="RESOURCE_EXHAUSTED"):
+        client.predict("echo", {"text": ["a" * (10 << 20)]})
+    assert post(server, "echo:predict", {"instances": ["a"]})[0] == 200
+    for connection in idle:
+        connection.close()
+
+
+def test_metrics(server):
+    post(server, "echo:predict", {"instances": ["a"]})
+    text = requests.get(f"{server.rest}/monitoring/prometheus/metrics", timeout=30).text
+    labels = 'code="OK",model="echo",protocol="rest",signature="serving_default"'
+    assert f"tfnmt_requests_total{{{labels}}}" in text and 'tfnmt_batch_rows_bucket{le="1.0",model="echo"}' in text
+    assert 'model="other"' not in text  # made-up names must not fill the memory
+
+
+def wait_for(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_versions_come_and_go_without_losing_a_request(echoes, tmp_path, start):
+    publish(echoes[0], tmp_path, "echo", 1)
+    server = start(tmp_path)
+    answers, done = [], threading.Event()
+
+    def ask():
+        with connect(server.rest, retries=0) as client:
+            while not done.is_set():
+                answers.append(client.predict("echo", {"text": ["a"]})["translation"][0])
+
+    with connect(server.rest) as client, concurrent.futures.ThreadPoolExecutor(4) as pool:
+        asking = [pool.submit(ask) for _ in range(4)]
+        wait_for(lambda: answers)
+        publish(echoes[1], tmp_path, "echo", 3)
+        wait_for(lambda: client.status("echo") == {3: "AVAILABLE", 1: "END"})
+
+        # One that is corrupt is refused, and what is there stays.
+        shutil.copytree(echoes[0], tmp_path / "echo" / ".4")
+        saved = tmp_path / "echo" / ".4" / "saved_model.pb"
+        saved.write_bytes(saved.read_bytes()[:-100])
+        (tmp_path / "echo" / ".4").rename(tmp_path / "echo" / "4")
+        wait_for(lambda: client.status("echo").get(4) == "END")
+        response = requests.get(f"{server.rest}/v1/models/echo/versions/4", timeout=30).json()
+        assert response["model_version_status"][0]["status"]["error_code"] == "UNKNOWN"
+        count = len(answers)
+        wait_for(lambda: len(answers) > count + 20)
+        assert set(answers[count + 8 :]) == {"two:a"}
+
+        # Mended, it is taken after all; when it goes, the one before comes back.
+        (tmp_path / "echo" / "4" / "saved_model.pb").write_bytes((echoes[0] / "saved_model.pb").read_bytes())
+        wait_for(lambda: client.status("echo")[4] == "AVAILABLE")
+        (tmp_path / "echo" / "4").rename(tmp_path / "echo" / ".4")
+        wait_for(lambda: client.predict("echo", {"text": ["a"]})["translation"] == ["two:a"])
+        done.set()
+        for each in asking:
+            each.result()
+    assert set(answers) == {"one:a", "two:a"}
+
+
+def test_models_config_is_watched_and_version_policies_hold(echoes, tmp_path, start):
+    publish(echoes[0], tmp_path, "echo", 1)
+    publish(echoes[1], tmp_path, "echo", 2)
+    config = tmp_path / "models.config"
+    config.write_text(
+        'model_config_list { config { name: "named" base_path: "/models/echo" model_platform: "tensorflow"'
+        ' model_version_policy { specific { versions: 1 versions: 2 } } version_labels { key: "stable" value: 1 } } }'
+    )
+    server = start(tmp_path)
+    with connect(server.grpc) as client:
+        assert client.status("named") == {1: "AVAILABLE", 2: "AVAILABLE"}
+        assert client.predict("named", {"text": ["a"]}, version=1)["translation"] == ["one:a"]
+        assert client.predict("named", {"text": ["a"]})["translation"] == ["two:a"]
+        stable = post(server, "named/labels/stable:predict", {"instances": ["a"]})
+        assert stable[1]["predictions"][0]["translation"] == "one:a"
+        assert post(server, "named/labels/other:predict", {"instances": ["a"]})[0] == 400
+        config.write_text("model_config_list {")
+        time.sleep(0.3)
+        assert client.status("named") == {1: "AVAILABLE", 2: "AVAILABLE"}
+        config.write_text('model_config_list { config { name: "other" base_path: "echo" } }')
+        wait_for(lambda: requests.get(f"{server.rest}/v1/models", timeout=30).json() == {"models": {"other": [2]}})
+
+
+def test_the_exported_translator(exported, model, sentences, start):
+    server = start(exported.parents[1], max_batch_size=16)
+    expected = model.translate(sentences[:40], beam_size=3)
+    with connect(server.rest) as rest, connect(server.grpc) as grpc, concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert rest.predict("sample", {"text": sentences[:40]})["translation"] == expected
+        alone = pool.map(lambda text: grpc.predict("sample", {"text": [text]})["translation"][0], sentences[:40])
+        assert list(alone) == expected
+        for signature in ("nbest", "align", "encode"):
+            ours, theirs = (each.predict("sample", {"text": sentences[:2]}, signature) for each in (rest, grpc))
+            assert ours.keys() == theirs.keys()
+            for name in ours:
+                if np.array(ours[name]).dtype.kind == "U":
+                    assert ours[name] == theirs[name]
+                else:
+                    np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-4, atol=1e-5)
+
+
+def test_stopping_answers_what_was_accepted(echoes, tmp_path):
+    publish(echoes[0], tmp_path, "echo", 1)
+    options = ["--models", tmp_path, "--rest-port", "0", "--grpc-port", "0", "--max-batch-size", "2"]
+    process = subprocess.Popen(
+        [sys.executable, ROOT / "scripts" / "serve.py", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    _, rest, _, grpc = process.stdout.readline().split()
+    started = threading.Barrier(9)
+
+    def ask(i):
+        with connect(rest if i % 2 else f"grpc://{grpc}", retries=0) as client:
+            assert client.predict("echo", {"text": ["warm"]})["translation"] == ["one:warm"]
+            started.wait()
+            return client.predict("echo", {"text": [f"{i}"]}, "slow")["text"]
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        answers = pool.map(ask, range(8))
+        started.wait()
+        time.sleep(0.3)  # the requests are on their way; none is done
+        process.send_signal(signal.SIGTERM)
+        assert list(answers) == [[f"{i}"] for i in range(8)]
+    assert process.wait(60) == 0
+    assert "Traceback" not in process.stderr.read()
+
+
+def test_without_models_or_with_a_port_that_is_taken(directory, server, tmp_path):
+    with pytest.raises(UserError, match="models.config: cannot be read .*scripts/export.py writes it"):
+        run_server(tmp_path, Address(), batching_options(tmp_path), print)
+    with pytest.raises(UserError, match="cannot be listened at .*Address already in use"):
+        run_server(directory, Address(rest_port=server.port), batching_options(directory), print)
+
+
+def test_batching_is_configured_in_a_file_unless_it_is_said_otherwise(directory):
+    options = batching_options(directory)
+    assert (options.max_batch_size, options.wait_seconds, options.threads) == (32, 0.005, 2)
+    options = batching_options(directory, max_batch_size=1, batch_wait_ms=0.0)
+    assert (options.max_batch_size, options.wait_seconds) == (1, 0.0)

@@ -1,0 +1,109 @@
+"""TensorFlow Serving's gRPC interface: PredictionService and ModelService."""
+
+import contextlib
+import logging
+
+import grpc
+import tensorflow as tf
+from tensorflow_serving.apis.model_management_pb2 import ReloadConfigResponse
+from tensorflow_serving.apis.model_service_pb2_grpc import ModelServiceServicer, add_ModelServiceServicer_to_server
+from tensorflow_serving.apis.predict_pb2 import PredictResponse
+from tensorflow_serving.apis.prediction_service_pb2_grpc import (
+    PredictionServiceServicer,
+    add_PredictionServiceServicer_to_server,
+)
+
+from tfnmt.serving.metadata import model_metadata, model_status
+from tfnmt.serving.requests import MAXIMUM_BODY, RequestError, invalid
+
+
+def grpc_server(service):
+    """A `grpc.aio.Server` over a `Service`, not yet bound to a port."""
+    server = grpc.aio.server(options=[("grpc.max_receive_message_length", MAXIMUM_BODY), ("grpc.so_reuseport", 0)])
+    add_PredictionServiceServicer_to_server(_Prediction(service), server)
+    add_ModelServiceServicer_to_server(_Model(service), server)
+    return server
+
+
+@contextlib.asynccontextmanager
+async def _refusing(context):
+    """Errors become the status of the call."""
+    try:
+        yield
+    except RequestError as error:
+        await context.abort(error.code, error.message)
+    except (grpc.aio.AbortError, grpc.RpcError):
+        raise
+    except Exception:
+        logging.getLogger(__name__).exception("a request failed")
+        await context.abort(grpc.StatusCode.INTERNAL, "internal error; the server's log has more")
+
+
+def _asked(specification):
+    """(name, version number or None, label) of a `ModelSpec`."""
+    number = specification.version.value if specification.HasField("version") else None
+    return specification.name, number, specification.version_label
+
+
+class _Prediction(PredictionServiceServicer):
+    def __init__(self, service):
+        self.service = service
+
+    async def Predict(self, request, context):  # noqa: N802
+        async with _refusing(context):
+            with self.service.observed("grpc", request.model_spec.name) as observed:
+                version = self.service.models.find(*_asked(request.model_spec))
+                signature, definition = version.signature(request.model_spec.signature_name)
+                observed.signature = signature
+                inputs = {name: _array(name, proto) for name, proto in request.inputs.items()}
+                outputs = await self.service.compute(version, signature, inputs)
+                return _response(request, version, signature, definition, outputs)
+
+    async def GetModelMetadata(self, request, context):  # noqa: N802
+        async with _refusing(context):
+            if list(request.metadata_field) != ["signature_def"]:
+                raise invalid("the metadata_field to ask for is signature_def, and only that")
+            return model_metadata(self.service.models.find(*_asked(request.model_spec)), request.model_spec.name)
+
+    async def _no_such_method(self, request, context):
+        async with _refusing(context):
+            raise invalid(
+                "Expected a classify or regress signature; all signatures here are tensorflow/serving/predict"
+            )
+
+    Classify = Regress = MultiInference = _no_such_method
+
+
+class _Model(ModelServiceServicer):
+    def __init__(self, service):
+        self.service = service
+
+    async def GetModelStatus(self, request, context):  # noqa: N802
+        async with _refusing(context):
+            name, number, _ = _asked(request.model_spec)
+            return model_status(self.service.models.states(name, number))
+
+    async def HandleReloadConfigRequest(self, request, context):  # noqa: N802
+        async with _refusing(context):
+            await self.service.models.reload(request.config)
+            return ReloadConfigResponse()
+
+
+def _array(name, proto):
+    try:
+        return tf.make_ndarray(proto)
+    except (TypeError, ValueError) as error:
+        raise invalid(f"input {name!r}: not a tensor: {' '.join(str(error).split())}") from None
+
+
+def _response(request, version, signature, definition, outputs):
+    response = PredictResponse()
+    response.model_spec.name = request.model_spec.name
+    response.model_spec.version.value = version.number
+    response.model_spec.signature_name = signature
+    wanted = request.output_filter or outputs
+    for name in wanted:
+        if name not in outputs:
+            raise invalid(f"output tensor alias not found in signature: {name}; there are {', '.join(outputs)}")
+        response.outputs[name].CopyFrom(tf.make_tensor_proto(outputs[name], definition.outputs[name].dtype))
+    return response
