@@ -44,7 +44,8 @@ def train_classifier(directory, preset, training_files, dev_files, vectors=None,
     reading = Reading(c.learns_from_parses, preset.examples.broken_trees)
     examples = ExampleFiles(TASKS[c.task], training_files, reading, preset.examples.maximum_length)
     dev_examples = ExampleFiles(TASKS[c.task], dev_files, reading)
-    say(f"{', '.join(map(str, training_files))}: {examples.survey}")
+    for files, read in ((training_files, examples), (dev_files, dev_examples)):
+        say(f"{', '.join(map(str, files))}: {read.survey}")
     if begun:
         tokenizer = load_tokenizer(directory, "words")
     else:
