@@ -5,7 +5,9 @@ import json
 import os
 import sys
 import tempfile
+from pathlib import Path
 
+from _server import server_process
 from _start import positive, run
 from tfnmt.errors import UserError
 
@@ -14,6 +16,7 @@ def parser():
     parser = argparse.ArgumentParser(description=__doc__)
     works = parser.add_subparsers(dest="work", required=True, metavar="WORK")
     add_train_translator(works)
+    add_serve(works)
     for work in works.choices.values():
         work.error = lambda message: parser.error(message)
     return parser
@@ -42,6 +45,17 @@ def add_train_translator(works):
     add_comparison(work, peers=("joeynmt",))
 
 
+def add_serve(works):
+    work = works.add_parser("serve", help="requests a second that the server answers, one sentence each, and how soon")
+    work.add_argument("--model", required=True, metavar="NAME", help="a servable")
+    work.add_argument(
+        "--models", default="saved_models", metavar="DIR", help="the folder of servables (default: saved_models)"
+    )
+    work.add_argument("--clients", type=positive, metavar="N", help="asking at once (default: 1, then 8, then 32)")
+    work.add_argument("--seconds", type=positive, default=10, metavar="T", help="of each measurement (default: 10)")
+    work.add_argument("--json", action="store_true", help="print one JSON object")
+
+
 def add_comparison(work, peers):
     """What all works have."""
     work.add_argument("--peer", required=True, choices=peers, help="the other toolkit")
@@ -51,7 +65,31 @@ def add_comparison(work, peers):
     work.add_argument("--json", action="store_true", help="print one JSON object")
 
 
+def serve_figures(arguments):
+    from tfnmt.data.sample import sample_pairs
+    from tfnmt.serving.benchmark import in_process_rate, server_figures
+    from tfnmt.serving.files import version_numbers
+
+    folder = Path(arguments.models, arguments.model)
+    versions = version_numbers(folder)
+    if not versions:
+        raise UserError(f"{folder}: there is no exported version; scripts/export.py makes one")
+    sentences = [source for source, _ in sample_pairs(200, seed=0, split="test")]
+    figures = {"work": "serve", "in_process_per_second": in_process_rate(folder / str(versions[-1]), sentences)}
+    for batching, options in (("batched", []), ("unbatched", ["--max-batch-size", "1", "--batch-wait-ms", "0"])):
+        with server_process(arguments.models, *options) as (url, _):
+            for clients in [arguments.clients] if arguments.clients else [1, 8, 32]:
+                measured = server_figures(url, arguments.model, sentences, clients, arguments.seconds)
+                share = measured["requests_per_second"] / figures["in_process_per_second"]
+                measured["share_of_in_process"] = share
+                figures |= {f"{batching}_{clients}_clients_{name}": value for name, value in measured.items()}
+    return figures
+
+
 def main(arguments, output):
+    if arguments.work == "serve":
+        print_figures(serve_figures(arguments), arguments.json, output)
+        return
     import tensorflow as tf
 
     from tfnmt.data.parallel import ParallelFiles
@@ -73,7 +111,11 @@ def main(arguments, output):
             files = ParallelFiles(arguments.source, arguments.target)
         figures = compare_training(files, arguments)
     figures = {"work": arguments.work} | figures | {"peer_name": arguments.peer, "load_before": load}
-    if arguments.json:
+    print_figures(figures, arguments.json, output)
+
+
+def print_figures(figures, as_json, output):
+    if as_json:
         print(json.dumps(figures), file=output)
     else:
         for name, value in figures.items():
