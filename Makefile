@@ -1,6 +1,7 @@
 # make         the virtual environment .venv, made again only when requirements.txt changes
 # make demo    train a small translator, score it, translate with it
 # make board   TensorBoard on all runs under RUNS (a folder; default: runs), at localhost:6006
+# make figures the pictures of docs/; those of a translator only with MODEL, a model directory
 # make test    the tests
 # make check   formatting, lint, direction of the imports
 # make format  put the formatting right
@@ -10,7 +11,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 RUNS ?= runs
 RUN = .venv/bin/python
 
-.PHONY: environment demo board test check format clean
+.PHONY: environment demo board figures test check format clean
 
 environment: .venv/installed
 
@@ -31,6 +32,14 @@ demo: environment
 
 board: environment
 	.venv/bin/tensorboard --logdir $(RUNS)
+
+figures: environment
+	$(RUN) scripts/concepts.py --output docs/figures --format png
+	$(RUN) scripts/plot.py saddle --output docs/figures/saddle.png
+	$(RUN) scripts/plot.py stack --output docs/figures/stack.png
+	$(if $(MODEL),$(RUN) scripts/plot.py pca --output docs/figures/pca.png --model $(MODEL))
+	$(if $(MODEL),$(RUN) scripts/plot.py attention --output docs/figures/attention.png --model $(MODEL) --sentence \
+		"a man in a blue shirt is standing on a ladder cleaning a window .")
 
 test: environment
 	$(RUN) -m pytest

@@ -17,6 +17,8 @@ def parser():
     works = parser.add_subparsers(dest="work", required=True, metavar="WORK")
     add_train_translator(works)
     add_serve(works)
+    add_train_classifier(works)
+    add_lengths(works)
     for work in works.choices.values():
         work.error = lambda message: parser.error(message)
     return parser
@@ -45,6 +47,48 @@ def add_train_translator(works):
     add_comparison(work, peers=("joeynmt",))
 
 
+def add_train_classifier(works):
+    work = works.add_parser(
+        "train-classifier", help="sentence pairs a second in training a classifier that reads trees"
+    )
+    add_tree_classifier(work, batches=10)
+    work.add_argument("--batch-size", type=positive, default=128, metavar="N", help="pairs at once (default: 128)")
+    work.add_argument("--examples", metavar="F", help="pairs with trees (default: drawn at random, as long as SNLI's)")
+    work.add_argument("--task", default="snli", choices=("snli", "sick", "logic"), help="what the examples are")
+    add_comparison(
+        work,
+        peers=("torch", "batch-1"),
+        peer_help="the post's model in PyTorch, or our own, one pair at a time",
+        needs_python=False,
+    )
+
+
+def add_lengths(works):
+    work = works.add_parser(
+        "lengths", help="words a second with long sentences beside short ones, as many words a batch"
+    )
+    add_tree_classifier(work, batches=5)
+    work.add_argument("--words", type=positive, default=3200, metavar="N", help="words in a batch (default: 3200)")
+    work.add_argument(
+        "--lengths", type=positive, nargs=2, default=(10, 200), metavar="N", help="short and long (default: 10 200)"
+    )
+    add_measuring(work)
+    work.set_defaults(peer="itself")
+
+
+def add_tree_classifier(work, batches):
+    work.add_argument("--encoder", required=True, choices=("spinn-pi-nt", "spinn-pi", "spinn", "rl-spinn"))
+    sizes = {
+        "units": (300, "size of h and of c"),
+        "tracker-units": (64, "size of the tracker's state"),
+        "embedding-size": (300, "size of the fixed word vectors"),
+        "head-units": (1024, "size of the two hidden layers over a pair"),
+        "batches": (batches, "batches in a round"),
+    }
+    for name, (size, meaning) in sizes.items():
+        work.add_argument(f"--{name}", type=positive, default=size, metavar="N", help=f"{meaning} (default: {size})")
+
+
 def add_serve(works):
     work = works.add_parser("serve", help="requests a second that the server answers, one sentence each, and how soon")
     work.add_argument("--model", required=True, metavar="NAME", help="a servable")
@@ -56,13 +100,45 @@ def add_serve(works):
     work.add_argument("--json", action="store_true", help="print one JSON object")
 
 
-def add_comparison(work, peers):
-    """What all works have."""
-    work.add_argument("--peer", required=True, choices=peers, help="the other toolkit")
-    work.add_argument("--peer-python", required=True, metavar="PATH", help="a Python that has the peer installed")
+def add_comparison(work, peers, peer_help="the other toolkit", needs_python=True):
+    """What all works have that are done beside another."""
+    work.add_argument("--peer", required=True, choices=peers, help=peer_help)
+    work.add_argument(
+        "--peer-python", required=needs_python, metavar="PATH", help="a Python that has the peer installed"
+    )
+    add_measuring(work)
+
+
+def add_measuring(work):
+    """What all works have that take turns."""
     work.add_argument("--rounds", type=positive, default=5, metavar="N", help="times each side works (default: 5)")
     work.add_argument("--threads", type=positive, default=2, metavar="N", help="threads of each side (default: 2)")
     work.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def main(arguments, output):
+    if arguments.work == "serve":
+        print_figures(serve_figures(arguments), arguments.json, output)
+        return
+    import tensorflow as tf
+
+    load = os.getloadavg()[0]
+    if load > 0.5:
+        print(f"others are at work on this machine (load {load:.1f}): the ratio says little", file=sys.stderr)
+    tf.config.threading.set_intra_op_parallelism_threads(arguments.threads)
+    tf.config.threading.set_inter_op_parallelism_threads(arguments.threads)
+    measure = {"train-translator": train_translator, "train-classifier": train_classifier, "lengths": lengths}
+    figures = measure[arguments.work](arguments)
+    figures = {"work": arguments.work} | figures | {"peer_name": arguments.peer, "load_before": load}
+    print_figures(figures, arguments.json, output)
+
+
+def print_figures(figures, as_json, output):
+    if as_json:
+        print(json.dumps(figures), file=output)
+    else:
+        for name, value in figures.items():
+            print(f"{name:>25}  {value:,.3f}" if isinstance(value, float) else f"{name:>25}  {value}", file=output)
 
 
 def serve_figures(arguments):
@@ -86,40 +162,30 @@ def serve_figures(arguments):
     return figures
 
 
-def main(arguments, output):
-    if arguments.work == "serve":
-        print_figures(serve_figures(arguments), arguments.json, output)
-        return
-    import tensorflow as tf
-
+def train_translator(arguments):
     from tfnmt.data.parallel import ParallelFiles
     from tfnmt.data.sample import write_sample
     from tfnmt.inspection.translator_training import compare_training
 
     if arguments.target and not arguments.source:
         raise UserError("--source is missing: the sentences that --target translates")
-    load = os.getloadavg()[0]
-    if load > 0.5:
-        print(f"others are at work on this machine (load {load:.1f}): the ratio says little", file=sys.stderr)
-    tf.config.threading.set_intra_op_parallelism_threads(arguments.threads)
-    tf.config.threading.set_inter_op_parallelism_threads(arguments.threads)
+    if arguments.source:
+        return compare_training(ParallelFiles(arguments.source, arguments.target), arguments)
     with tempfile.TemporaryDirectory() as directory:
-        if arguments.source is None:
-            sample = write_sample(directory)
-            files = ParallelFiles(sample["train.en"], sample["train.de"])
-        else:
-            files = ParallelFiles(arguments.source, arguments.target)
-        figures = compare_training(files, arguments)
-    figures = {"work": arguments.work} | figures | {"peer_name": arguments.peer, "load_before": load}
-    print_figures(figures, arguments.json, output)
+        sample = write_sample(directory)
+        return compare_training(ParallelFiles(sample["train.en"], sample["train.de"]), arguments)
 
 
-def print_figures(figures, as_json, output):
-    if as_json:
-        print(json.dumps(figures), file=output)
-    else:
-        for name, value in figures.items():
-            print(f"{name:>25}  {value:,.3f}" if isinstance(value, float) else f"{name:>25}  {value}", file=output)
+def train_classifier(arguments):
+    from tfnmt.inspection.classifier_training import compare_training
+
+    return compare_training(arguments)
+
+
+def lengths(arguments):
+    from tfnmt.inspection.classifier_training import compare_lengths
+
+    return compare_lengths(arguments)
 
 
 if __name__ == "__main__":

@@ -4,12 +4,17 @@ import argparse
 import json
 
 from _start import positive, run
-from tfnmt.configuration import parse_overrides
+from tfnmt.configuration import describe, parse_overrides
 from tfnmt.models.presets import PRESETS, find_preset
 
 
 def parser():
-    parser = argparse.ArgumentParser(description=__doc__)
+    default = PRESETS["rnnsearch"]
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        epilog=f"keys of --set, with their values in the preset rnnsearch:\n{describe(default.model, default.text)}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument(
         "--preset", default="rnnsearch", metavar="NAME", help=f"one of {', '.join(PRESETS)} (default: rnnsearch)"
@@ -21,7 +26,7 @@ def parser():
         action="extend",
         default=[],
         metavar="KEY=VALUE",
-        help="change the sizes; keys as for train_translator.py",
+        help="change the sizes; see below",
     )
     parser.add_argument("--source-words", type=positive, default=25, metavar="T", help="END counted (default: 25)")
     parser.add_argument("--target-words", type=positive, default=25, metavar="T", help="END counted (default: 25)")

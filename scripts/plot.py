@@ -1,16 +1,17 @@
 """Draw figures, most of them from trained models, as PNG or SVG (by the ending of --output)."""
 
 import argparse
+import json
 from pathlib import Path
 
-from _start import run
+from _start import positive, run
 from tfnmt.errors import UserError
 
 
 def parser():
     parser = argparse.ArgumentParser(description=__doc__)
     figures = parser.add_subparsers(dest="figure", required=True, metavar="FIGURE")
-    for add in (add_length, add_saddle):
+    for add in (add_length, add_pca, add_attention, add_tree, add_stack, add_saddle):
         add(figures)
     return parser
 
@@ -28,7 +29,7 @@ def add_length(figures):
     length.add_argument("--model", required=True, nargs="+", metavar="DIR", help="model directories")
     length.add_argument("--source", required=True, metavar="F", help="sentences, or a .tsv of both sides")
     length.add_argument("--target", metavar="F", help="their reference translations, line by line")
-    length.add_argument("--beam-size", type=int, default=5, metavar="K", help="1 is greedy search (default: 5)")
+    length.add_argument("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
     length.add_argument("--bleu-tokenize", default="13a", choices=("13a", "intl", "char", "none"))
 
 
@@ -48,6 +49,104 @@ def draw_length(arguments, output):
         for label, count, bleu in rows:
             print(f"{Path(directory).resolve().name}\t{label} words\t{count} sentences\tBLEU {bleu:.2f}", file=output)
     draw_bleu_by_length(rows_of_models).savefig(arguments.output, dpi=150)
+
+
+def add_pca(figures):
+    pca = add_figure(figures, "pca", draw_pca, "a translator's summary vectors of paraphrases, in two dimensions")
+    pca.add_argument("--model", required=True, metavar="DIR", help="the model directory")
+    pca.add_argument(
+        "--sentences",
+        metavar="F",
+        help="groups of sentences that say the same, an empty line between groups (default: six groups in the manner"
+        " of Multi30k, lowercased and tokenized English)",
+    )
+    pca.add_argument("--json", action="store_true", help="print the figures as one JSON object")
+
+
+def draw_pca(arguments, output):
+    import tfnmt
+    from tfnmt.concepts.drawing import save
+    from tfnmt.inspection import summary_vectors as vectors
+
+    groups = vectors.PARAPHRASES if arguments.sentences is None else vectors.read_groups(arguments.sentences)
+    texts = [text for group in groups for text in group]
+    summaries = vectors.summary_vectors(tfnmt.load(arguments.model, "translator"), texts)
+    projected, explained = vectors.principal_components(summaries)
+    figures = {"sentences": len(texts), "groups": len(groups), "explained": explained.tolist()}
+    figures |= vectors.group_figures(summaries, [i for i, group in enumerate(groups) for _ in group])
+    save(vectors.draw_summary_vectors(projected, explained, groups), arguments.output)
+    print_figures(figures, arguments.json, output)
+
+
+def print_figures(figures, as_json, output):
+    if as_json:
+        print(json.dumps(figures), file=output)
+        return
+    for name, value in figures.items():
+        print(f"{name}\t{value:.3f}" if isinstance(value, float) else f"{name}\t{value}", file=output)
+
+
+def add_attention(figures):
+    attention = add_figure(figures, "attention", draw_attention, "where a translator looks while it writes")
+    attention.add_argument("--model", required=True, metavar="DIR", help="the model directory")
+    attention.add_argument("--sentence", required=True, nargs="+", metavar="TEXT", help="what to translate")
+    attention.add_argument("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
+
+
+def draw_attention(arguments, output):
+    import tfnmt
+    from tfnmt.concepts.drawing import save
+    from tfnmt.inspection import attention
+
+    model = tfnmt.load(arguments.model, "translator")
+    matrices = attention.attention_matrices(model, arguments.sentence, arguments.beam_size)
+    save(attention.draw_attention(matrices), arguments.output)
+    for _, target, _ in matrices:
+        print(" ".join(target), file=output)
+
+
+def add_tree(figures):
+    tree = add_figure(figures, "tree", draw_tree, "binary trees side by side, such as given, predicted and learned")
+    tree.add_argument("--brackets", nargs="+", metavar="TREE", help='such as "( ( The church ) ( has cracks ) )"')
+    tree.add_argument("--title", nargs="+", default=[], metavar="TEXT", help="what stands over each tree")
+
+
+def draw_tree(arguments, output):
+    from tfnmt.concepts.drawing import save
+    from tfnmt.inspection.trees import EXAMPLE, draw_trees
+
+    brackets = arguments.brackets or [EXAMPLE]
+    if len(arguments.title) not in (0, len(brackets)):
+        raise UserError(f"--title: {len(arguments.title)} titles for {len(brackets)} trees; give each one, or none")
+    titles = arguments.title or [" " * i for i in range(len(brackets))]
+    if len(set(titles)) < len(titles):
+        raise UserError("--title: two trees have the same title")
+    save(draw_trees(dict(zip(titles, map(parsed, brackets), strict=True))), arguments.output)
+
+
+def add_stack(figures):
+    stack = add_figure(figures, "stack", draw_stack, "shift-reduce parsing, as a strip of stacks and buffers")
+    stack.add_argument("--brackets", metavar="TREE", help="the parse (default: the sentence of the post on SPINN)")
+
+
+def draw_stack(arguments, output):
+    from tfnmt.concepts.drawing import save
+    from tfnmt.inspection.trees import EXAMPLE, draw_shift_reduce, shift_reduce_steps
+
+    words, transitions = parsed(arguments.brackets or EXAMPLE)
+    save(draw_shift_reduce(words, transitions), arguments.output)
+    for action, stack, buffer in shift_reduce_steps(words, transitions):
+        print(f"{action}\t{' | '.join(stack)}\t{' '.join(buffer)}", file=output)
+
+
+def parsed(brackets):
+    """Words and transitions of a tree that an option gives."""
+    from tfnmt.text.parses import from_brackets
+
+    try:
+        return from_brackets(brackets)
+    except UserError as error:
+        raise UserError(f"--brackets {brackets!r}: {error}") from None
 
 
 def add_saddle(figures):

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+DOCS = Path(__file__).parents[1] / "docs"
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
 
@@ -19,6 +20,18 @@ def test_the_page_on_translation_runs(capsys):
     page = (Path(__file__).parents[1] / "docs" / "translation.md").read_text(encoding="utf-8")
     exec("\n".join(re.findall(r"```python\n(.*?)```", page, re.S)), {})
     assert "loss" in capsys.readouterr().out
+
+
+def test_the_page_on_concepts_runs(capsys):
+    page = (DOCS / "concepts.md").read_text(encoding="utf-8")
+    exec("\n".join(re.findall(r"```python\n(.*?)```", page, re.S)), {})
+    assert "found at (34, 38) drawn at (34, 38)" in capsys.readouterr().out
+
+
+def test_every_link_and_picture_of_the_pages_exists():
+    for page in DOCS.glob("*.md"):
+        links = re.findall(r"\]\(([^):#]+)\)", page.read_text(encoding="utf-8"))
+        assert [link for link in links if not (DOCS / link).exists()] == []
 
 
 def test_every_script_it_names_exists():

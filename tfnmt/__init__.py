@@ -6,6 +6,8 @@ The names below are imported when they are first used: TensorFlow takes seconds 
 import importlib
 
 _HOMES = {
+    "Classifier": "tfnmt.models.classifier",
+    "ClassifierConfiguration": "tfnmt.models.classifier_configuration",
     "MaskedCrossEntropy": "tfnmt.training.losses",
     "Perplexity": "tfnmt.training.metrics",
     "SubwordTokenizer": "tfnmt.text.tokenizers",

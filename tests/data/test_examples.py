@@ -111,6 +111,18 @@ def test_long_examples_are_left_out(tmp_path):
         ("snli", "a.jsonl", ["{}"], "line 1: the object has no 'gold_label'"),
         ("snli", "a.jsonl", ["[]"], "line 1: not a JSON object"),
         ("snli", "a.jsonl", ["", "{"], "line 2: not JSON"),
+        (
+            "snli",
+            "a.jsonl",
+            ['{"gold_label": "neutral", "sentence1_binary_parse": 1, "sentence2_binary_parse": ""}'],
+            "line 1: .* must be text",
+        ),
+        (
+            "snli",
+            "a.jsonl",
+            [json.dumps(dict(zip(COLUMNS, ("neutral", "a", "\ud800"), strict=True)))],
+            r"line 1: half a surrogate pair, '\\ud800', is no character",
+        ),
         ("snli", "a.txt", ["gold_label\tsentence1"], "line 1: no column is named 'sentence1_binary_parse'"),
         ("snli", "a.txt", ["\t".join(COLUMNS), "neutral\tA"], "line 2: 2 columns, where the first line names 3"),
         ("snli", "a.tsv", ["NEUTRAL\tA\tB"], "line 1: the label is 'NEUTRAL'; it must be one of entailment neutral"),

@@ -119,6 +119,14 @@ def test_a_tracker_parses_as_its_twin(seed):
             assert again == list(transitions[: 2 * len(real) - 1])
 
 
+@pytest.mark.parametrize("parse", ["given", "sampled"])
+def test_shapes_may_be_known_when_the_graph_is_made(parse):
+    encoder, batch = spinn_encoder(parse), BATCHES["mixed"]
+    options = {"seed": tf.constant([1, 2])} if parse == "sampled" else {}
+    run = lambda batch: results_and_gradients(encoder, ["root"], lambda batch: encoder(batch, **options), batch)  # noqa: E731
+    check_same(tf.function(run)(batch), run(batch))
+
+
 def test_level_by_level_is_python_lists():
     encoder = level_encoder()
     run = in_a_graph(lambda batch: results_and_gradients(encoder, ["root", "nodes"], encoder, batch))

@@ -54,6 +54,11 @@ def _json_fields(line: str) -> tuple[str, ...]:
         raise UserError("not a JSON object") from error
     if not all(isinstance(value, str) for value in fields):
         raise UserError(f"{', '.join(_FIELDS)} must be text")
+    if "\\ud" in line.lower():  # JSON can write half a character, which is no text
+        try:
+            "".join(fields).encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise UserError(f"half a surrogate pair, {error.object[error.start]!r}, is no character") from error
     return fields
 
 

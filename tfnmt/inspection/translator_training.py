@@ -33,13 +33,11 @@ import dataclasses
 import statistics
 import sys
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 from tfnmt.data.batching import training_batches
 from tfnmt.data.configuration import BatchingConfiguration
@@ -47,6 +45,7 @@ from tfnmt.errors import UserError
 from tfnmt.inspection.alternation import alternate, ratio_figures
 from tfnmt.inspection.matrix_rate import LARGE, SMALL, matrix_rate
 from tfnmt.inspection.peer_process import PEERS, PeerProcess
+from tfnmt.inspection.timed_fit import timed_fit
 from tfnmt.inspection.work import our_weights, training_products_per_target_word
 from tfnmt.models.configuration import TranslatorConfiguration
 from tfnmt.models.presets import find_preset
@@ -83,7 +82,8 @@ def compare_training(files, options):
     with tempfile.TemporaryDirectory() as directory, start_joeynmt(directory, tokenizers, batches, options) as peer:
         theirs = peer.answer()
         model = our_model(options, tokenizers)
-        first_step, train = our_training(model, batches)
+        compile_for_training(model, TRAINING, total_steps=1)
+        first_step, train = timed_fit(model, batches)
         train(), peer.ask()  # every shape once, before the clock runs
         rates = alternate(
             {
@@ -154,29 +154,6 @@ def our_model(options, tokenizers):
         input_feeding=not conditional,
     )
     return Translator(configuration, *tokenizers)
-
-
-def our_training(model, batches):
-    """Compile the model, take its first step, and return (the seconds that took, `train`).
-
-    `train()` trains on all batches once, as a user would: through `fit`, with the training script's metrics. It
-    returns the seconds it took.
-    """
-    compile_for_training(model, TRAINING, total_steps=1)
-    integers = tf.TensorSpec([None, None], tf.int32)
-    signature = ({"source": integers, "target": integers}, integers)
-    dataset = tf.data.Dataset.from_generator(lambda: iter(batches), output_signature=signature).cache()
-    dataset = dataset.apply(tf.data.experimental.assert_cardinality(len(batches))).prefetch(8)
-    settings = tf.data.Options()
-    settings.autotune.enabled = False  # its thread sometimes sleeps on for seconds when `fit` is done, and `fit` waits
-    dataset = dataset.with_options(settings)
-
-    def train(dataset=dataset):
-        start = time.perf_counter()
-        model.fit(dataset, shuffle=False, verbose=0)
-        return time.perf_counter() - start
-
-    return train(dataset.take(1)), train
 
 
 def start_joeynmt(directory, tokenizers, batches, options):

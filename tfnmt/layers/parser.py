@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from tfnmt.layers.pointers import first_rows, longest_first
-from tfnmt.layers.stack import new_table
+from tfnmt.layers.stack import any_rows, new_table
 from tfnmt.text.parses import REDUCE, SHIFT
 
 
@@ -60,9 +60,9 @@ def parse(track, choose, compose, leaves, lengths, states):
         below = tf.raw_ops.InplaceUpdate(x=below, i=node, v=second)
         return t + 1, table, below, (shifted + 1 - move, node, second), states, moves.write(t, move)
 
-    nothing = tf.zeros_like(lengths)
+    stack = any_rows((tf.zeros_like(lengths),) * 3)
     moves = tf.TensorArray(tf.int32, size=steps, element_shape=[None], infer_shape=False)
-    carried = (0, table, below, (nothing,) * 3, tuple(state[: tf.size(order)] for state in states), moves)
+    carried = (0, table, below, stack, any_rows(states), moves)
     moves = tf.while_loop(lambda t, *_: t < steps, body, carried)[-1].concat()
     transitions = tf.where(moves == 0, SHIFT, REDUCE)
     places = tf.where(tf.transpose(reads))[:, ::-1]

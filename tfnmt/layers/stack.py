@@ -112,8 +112,7 @@ def _forward(step, schedule, leaves, states, weights, constants):
     """All iterations: the table, the states after each, and the products, which the backward loop needs."""
     iterations = schedule.iterations
     table = tuple(new_table(leaf, tf.shape(schedule.children)[0]) for leaf in leaves)
-    # A slice of a length unknown to the graph, as the states of later iterations are.
-    states = tuple(state[: tf.shape(state)[0]] for state in states)
+    states = any_rows(states)
     states_after = tuple(_new_array(state.dtype, iterations, state.shape[1]) for state in states)
     products = {name: _new_array(weight.dtype, iterations, weight.shape[1]) for name, weight in weights.items()}
 
@@ -143,7 +142,7 @@ def _backward(step, schedule, table, states, weights, constants, products, d_tab
     # Ours to change: what comes in may be used elsewhere too.
     d_table = tuple(tf.raw_ops.DeepCopy(x=tf.convert_to_tensor(d)) for d in d_table)
     d_states_after = tuple(tf.convert_to_tensor(d) for d in d_states_after)
-    d_states = tuple(d[tf.shape(d)[0] :] for d in d_states_after)  # nobody reads after the end
+    d_states = any_rows(tuple(d[:0] for d in d_states_after))  # nobody reads after the end
     factors = {name: _new_array(weight.dtype, iterations, weight.shape[0]) for name, weight in weights.items()}
     dz = {name: _new_array(weight.dtype, iterations, weight.shape[1]) for name, weight in weights.items()}
     d_constants = tf.nest.map_structure(tf.zeros_like, constants)
@@ -213,6 +212,16 @@ def _add_seen(d_table, rows, d_seen):
 def _with_rows(x, count):
     """x [rows, size] with rows of zeros after it, [count, size]."""
     return tf.pad(x, [[0, count - tf.shape(x)[0]], [0, 0]])
+
+
+def any_rows(tensors):
+    """The same tensors [rows, ...], of which a graph does not know how many rows they have, as a loop wants them that
+    has more or fewer of them each time.
+    """
+    return tuple(
+        tf.raw_ops.PlaceholderWithDefault(input=x, shape=tf.TensorShape([None]).concatenate(x.shape[1:]))
+        for x in tensors
+    )
 
 
 def new_table(leaf, parents):

@@ -1,28 +1,36 @@
-"""The classifier: words, an encoder of sentences and a head as one Keras model, from text to label."""
+"""The classifier: words, an encoder of sentences and a head as one Keras model, from text to label and tree."""
+
+import functools
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tfnmt.configuration import from_json, to_json
+from tfnmt.data.example_batches import sentence_batch
+from tfnmt.data.examples import Sentence
+from tfnmt.errors import UserError
 from tfnmt.layers.heads import MultilayerPerceptron, pair_features
-from tfnmt.models.classifier_configuration import ClassifierConfiguration
+from tfnmt.models.classifier_configuration import OWN_PARSES, ClassifierConfiguration
+from tfnmt.models.reinforce import mean_entropy, reinforce_loss
 from tfnmt.models.sentence_encoders import make_encoder
-from tfnmt.text.parses import NOTHING
+from tfnmt.text.parses import NOTHING, from_brackets, to_brackets
 from tfnmt.text.tokenizers import tokenizer_from_config
-from tfnmt.training.classification import classification_loss, update_accuracy
+from tfnmt.training.classification import classification_loss, log_likelihoods, update_accuracy
 
 
 @keras.saving.register_keras_serializable("tfnmt")
 class Classifier(keras.Model):
     """Classifies pairs of sentences, sentences, or every phrase of a sentence's tree.
 
-    As a Keras model it maps a batch of sentences (words, transitions and pointers, as `tfnmt.data` makes them; of pairs
-    all first sentences, then all second ones) to a dictionary: "scores" float [batch, classes]; where phrases have
-    labels and the encoder makes a node of each, "phrase_scores" [sentences, steps, classes]; where it parses,
-    "transition_scores" [sentences, steps, 2] and "transitions" int32 [sentences, steps].
+    As a Keras model it maps a batch of sentences, as `tfnmt.data.example_batches` makes them (of pairs all first
+    sentences, then all second ones), to a dictionary: "scores" float [batch, classes]; where it parses,
+    "transition_scores" float [sentences, steps, 2] and "transitions" int32 [sentences, steps]. In training, also
+    "phrase_scores" [sentences, steps, classes] where phrases have labels and every phrase is a node of the encoder's;
+    and rl-spinn draws several parses of each sentence, side by side, so that batch and sentences count them all.
 
     `fit` and `evaluate` take batches (sentences, labels), labels int32 [batch], or [sentences, steps] of phrases, −1
-    where there is none. The loss is the model's own, so `compile` takes none.
+    where there is none. The losses are the model's own, so `compile` takes none.
 
     Args:
         configuration: a `ClassifierConfiguration`.
@@ -30,8 +38,8 @@ class Classifier(keras.Model):
         label_smoothing: part of each target given to all classes alike, in training.
     """
 
-    tokenizer_names = ("words",)
     configuration_class = ClassifierConfiguration
+    tokenizer_names = ("words",)
 
     def __init__(self, configuration, tokenizer, label_smoothing=0.0, **options):
         super().__init__(**options)
@@ -48,59 +56,155 @@ class Classifier(keras.Model):
             c.head_dropout,
             name="head",
         )
+        # Every size is known, so the weights exist from the start: nothing depends on which batch comes first.
         size = self.encoder.output_size
-        if c.reads_phrases:
-            self.head.build((None, None, size))
-        else:
-            self.head.build((None, 4 * size if c.reads_pairs else size))
-        self.accuracy = keras.metrics.Mean(name="accuracy")
+        leading = (None, None) if c.reads_phrases else (None,)
+        self.head.build((*leading, 4 * size if c.reads_pairs else size))
         self.built = True
+        self.accuracy = keras.metrics.Mean(name="accuracy")
+        if c.encoder == "spinn":
+            self.transition_accuracy = keras.metrics.Mean(name="transition_accuracy")
+        if c.encoder == "rl-spinn":
+            self.seeds = keras.random.SeedGenerator()
         self.supports_jit = False  # batches come in many shapes, and XLA would compile each of them anew
+        self._predictors = functools.cache(self._new_predictor)
 
     def call(self, inputs, training=False):
         """Scores, as the class says, of a batch of sentences."""
-        encoded = self.encoder(inputs, training=training)
-        return self.scored(encoded, inputs, training)
-
-    def scored(self, encoded, inputs, training):
-        """What the encoder gave, and the scores of classes with it."""
-        if self.configuration.reads_pairs:
-            scores = {"scores": self.head(pair_features(encoded["root"]), training=training)}
-        elif self.configuration.reads_phrases:
-            scores = self._phrase_scores(encoded, inputs, training)
+        c = self.configuration
+        if c.encoder == "rl-spinn" and training:
+            inputs = {"words": tf.repeat(inputs["words"], c.samples, axis=0)}
+            seed = tf.cast(self.seeds.next(), tf.int32)
+            encoded = self.encoder(inputs, training=True, seed=seed)
         else:
-            scores = {"scores": self.head(encoded["root"], training=training)}
-        kept = {name: encoded[name] for name in ("transition_scores", "transitions") if name in encoded}
-        return scores | kept
+            encoded = self.encoder(inputs, training=training)
+        kept = ("transition_scores", "transitions", "log_probability") if c.encoder in OWN_PARSES else ()
+        return self._class_scores(encoded, inputs, training) | {name: encoded[name] for name in kept if name in encoded}
 
-    def _phrase_scores(self, encoded, inputs, training):
-        if "nodes" not in encoded:  # a flat encoder reads the whole sentence alone
-            root = encoded["root"][:, tf.newaxis]
-            return {"scores": self.head(root, training=training)[:, 0]}
-        real = inputs["transitions"] != NOTHING
-        scores = self.head(encoded["nodes"], real=real, training=training)
-        return {"phrase_scores": scores, "scores": at_root(scores, inputs["transitions"])}
+    def _class_scores(self, encoded, inputs, training):
+        c, roots = self.configuration, encoded["root"]
+        if c.reads_pairs:
+            return {"scores": self.head(pair_features(roots), training=training)}
+        if not c.reads_phrases:
+            return {"scores": self.head(roots, training=training)}
+        if training and "nodes" in encoded and c.encoder != "rl-spinn":
+            real = inputs["transitions"] != NOTHING
+            scores = self.head(encoded["nodes"], real=real, training=True)
+            return {"phrase_scores": scores, "scores": at_root(scores, inputs["transitions"])}
+        return {"scores": self.head(roots[:, tf.newaxis], training=training)[:, 0]}
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        """Cross-entropy of the classes; of phrases, where they are scored, the mean over all that have a label."""
-        smoothing = self.label_smoothing if training else 0.0
-        if training and "phrase_scores" in y_pred:
-            return classification_loss(y, y_pred["phrase_scores"], smoothing)
-        return classification_loss(self.root_labels(x, y), y_pred["scores"], smoothing)
+        """Cross-entropy of the classes, of phrases the mean over all that have a label; while training also, weighted,
+        that of the transitions (spinn), or of REINFORCE and the choices' entropy (rl-spinn).
+        """
+        c, smoothing = self.configuration, self.label_smoothing if training else 0.0
+        if "phrase_scores" in y_pred:
+            loss = classification_loss(y, y_pred["phrase_scores"], smoothing)
+        else:
+            loss = classification_loss(self.root_labels(x, y, y_pred), y_pred["scores"], smoothing)
+        if training and c.encoder == "spinn":
+            loss += c.transition_weight * classification_loss(x["transitions"] - 1, y_pred["transition_scores"])
+        if training and c.encoder == "rl-spinn":
+            loss += c.policy_weight * self._policy_loss(self.root_labels(x, y, y_pred), y_pred)
+            loss -= c.entropy_weight * mean_entropy(y_pred["transition_scores"], y_pred["transitions"])
+        return loss
+
+    def _policy_loss(self, labels, predictions):
+        c, scores = self.configuration, predictions["scores"]
+        if c.reward == "accuracy":
+            rewards = tf.cast(tf.argmax(scores, axis=-1, output_type=tf.int32) == labels, tf.float32)
+        else:
+            rewards = log_likelihoods(labels, scores)
+        log_probability = predictions["log_probability"]
+        if c.reads_pairs:  # both sentences' parses earn the pair's reward
+            log_probability = tf.add(*tf.split(log_probability, 2))
+        return reinforce_loss(*(tf.reshape(values, [-1, c.samples]) for values in (log_probability, rewards)))
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
-        """Accuracy of the classes of pairs or sentences; of phrases, that at the root counts."""
-        update_accuracy(self.accuracy, self.root_labels(x, y), tf.argmax(y_pred["scores"], axis=-1))
+        """Accuracy of the classes of pairs or sentences (of phrases, the root's), and of spinn's parses."""
+        update_accuracy(self.accuracy, self.root_labels(x, y, y_pred), tf.argmax(y_pred["scores"], axis=-1))
+        if self.configuration.encoder == "spinn":
+            chosen = tf.argmax(y_pred["transition_scores"], axis=-1)
+            update_accuracy(self.transition_accuracy, x["transitions"] - 1, chosen)
         return self.get_metrics_result()
+
+    def root_labels(self, inputs, labels, predictions):
+        """int32 [batch]: the labels of pairs or sentences; of phrases, the root's; each as often as it was parsed."""
+        if labels.shape.rank == 2:
+            labels = at_root(labels, inputs["transitions"])
+        return tf.repeat(labels, tf.shape(predictions["scores"])[0] // tf.shape(labels)[0])
 
     @property
     def tokenizers(self):
         """Those of `tokenizer_names`."""
         return (self.tokenizer,)
 
-    def root_labels(self, inputs, labels):
-        """int32 [batch]: the labels of pairs or sentences; of phrases, those of the roots."""
-        return at_root(labels, inputs["transitions"]) if self.configuration.reads_phrases else labels
+    def classify(self, texts, batch_size=128):
+        """The label of each text.
+
+        Args:
+            texts: a list of strings or, where pairs are classified, of pairs of strings: words with single spaces
+                between, in binary brackets as in `( ( A dog ) runs )`. Models that need no parse ignore brackets.
+            batch_size: texts classified at once.
+
+        Returns:
+            A list of strings, one for each text.
+
+        Raises:
+            UserError: a text has no words, or no brackets where the model needs them; names it by its number from 1.
+        """
+        pairs = self.configuration.reads_pairs
+        labels = []
+        for first in range(0, len(texts), batch_size):
+            batch = texts[first : first + batch_size]
+            sides = zip(*batch, strict=True) if pairs else [batch]
+            sentences = [self._sentence(text, first + i + 1) for side in sides for i, text in enumerate(side)]
+            scores = self.predicted(sentence_batch(sentences, self.tokenizer))["scores"]
+            labels += [self.configuration.labels[i] for i in np.argmax(scores, axis=-1)]
+        return labels
+
+    def parse(self, texts, batch_size=128):
+        """The tree that the model makes of each sentence, in binary brackets.
+
+        Args:
+            texts: a list of strings, words with single spaces between; brackets are ignored.
+            batch_size: texts parsed at once.
+
+        Returns:
+            A list of strings, one for each text.
+
+        Raises:
+            UserError: the model does not parse, or a text has no words.
+        """
+        if not self.configuration.parses:
+            raise UserError(f"encoder={self.configuration.encoder} does not parse: {' and '.join(OWN_PARSES)} do")
+        trees = []
+        for first in range(0, len(texts), batch_size):
+            batch = enumerate(texts[first : first + batch_size], start=first + 1)
+            sentences = [self._sentence(text, number) for number, text in batch]
+            transitions = self.predicted(sentence_batch(sentences, self.tokenizer))["transitions"]
+            trees += [to_brackets(sentence.words, row) for sentence, row in zip(sentences, transitions, strict=True)]
+        return trees
+
+    def _sentence(self, text, number):
+        """The `Sentence` that the text of that number tells, with its tree if the model needs it."""
+        try:
+            if self.configuration.needs_parses:
+                return Sentence(*from_brackets(text))
+        except UserError as error:
+            raise UserError(f"text {number}: {error}") from error
+        words = [word for word in text.split() if word not in ("(", ")")]
+        if not words:
+            raise UserError(f"text {number}: there are no words")
+        return Sentence(words)
+
+    def predicted(self, inputs):
+        """What the model gives for a batch, as NumPy arrays, traced once for all shapes."""
+        return {name: value.numpy() for name, value in self._predictors(tuple(sorted(inputs)))(inputs).items()}
+
+    def _new_predictor(self, names):
+        signature = {name: tf.TensorSpec([None, None], tf.int32) for name in names}
+        return tf.function(functools.partial(self, training=False), input_signature=[signature], autograph=False)
 
     def get_config(self):
         """Plain values from which `from_config` makes the same model, tokenizer and all."""

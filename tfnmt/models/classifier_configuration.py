@@ -4,30 +4,22 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tfnmt.configuration import check_types, option, require
+from tfnmt.data.tasks import TASKS
 
 GIVEN_PARSES = ("spinn-pi-nt", "spinn-pi")
 OWN_PARSES = ("spinn", "rl-spinn")
 ENCODERS = ("bag", "gru", "lstm", "cnn", "inception", *GIVEN_PARSES, *OWN_PARSES)
 
 
-LABELS = {
-    "snli": ("entailment", "neutral", "contradiction"),
-    "sick": ("ENTAILMENT", "NEUTRAL", "CONTRADICTION"),
-    "logic": ("=", "<", ">", "|", "^", "v", "#"),
-    "sst": tuple("01234"),
-    "listops": tuple("0123456789"),
-}
-
-
 @dataclass(frozen=True)
 class ClassifierConfiguration:
     """Sizes and kinds of a classifier's layers. See each encoder and `MultilayerPerceptron` for the equations."""
 
-    task: Literal["snli", "sick", "logic", "sst", "listops"] = option("snli", "what is classified, and as what")
-    two_classes: bool = option(False, "sst alone: positive and negative; neutral phrases are left out")
+    task: Literal[tuple(TASKS)] = option("snli", "what is classified, and as what")
     encoder: Literal[ENCODERS] = option("spinn-pi-nt", "what makes a vector of a sentence")
+    vocabulary_size: int | None = option(None, "the most frequent words that are known; none: all of the training data")
     lowercase: bool = option(False, "words are lowercased before they are looked up")
-    embedding_size: int = option(128, "size of a word's vector in the table; that of --vectors, where they are given")
+    embedding_size: int = option(128, "size of a word's vector in the table; with vectors from a file, theirs counts")
     trained_embeddings: bool = option(True, "train the table of word vectors; with false it stays as it starts")
     projection: int | None = option(None, "size to which an affine map brings a word's vector before it is read")
     units: int = option(128, "size of the state: of h (and c) in a recurrence or tree, of each window's output")
@@ -63,22 +55,21 @@ class ClassifierConfiguration:
         require(odd, "widths", self.widths, "odd whole numbers")
         if self.encoder == "inception":
             require(self.units % 4 == 0, "units", self.units, "a multiple of 4 with encoder=inception")
-        require(self.task == "sst" or not self.two_classes, "two_classes", self.two_classes, "false but for task=sst")
 
     @property
     def labels(self):
         """The names of the classes, in the order of their scores."""
-        return ("0", "1") if self.two_classes else LABELS[self.task]
+        return TASKS[self.task].labels
 
     @property
     def reads_pairs(self):
         """Whether what has a label is a pair of sentences."""
-        return self.task in ("snli", "sick", "logic")
+        return TASKS[self.task].sentences == 2
 
     @property
     def reads_phrases(self):
         """Whether every phrase of a sentence's tree has a label."""
-        return self.task == "sst"
+        return TASKS[self.task].phrase_labels
 
     @property
     def needs_parses(self):
@@ -89,3 +80,8 @@ class ClassifierConfiguration:
     def parses(self):
         """Whether it parses sentences by itself."""
         return self.encoder in OWN_PARSES
+
+    @property
+    def learns_from_parses(self):
+        """Whether it must be given parses in training."""
+        return self.needs_parses or self.encoder == "spinn"

@@ -97,13 +97,13 @@ PRESETS = {
 }
 
 
-def find_preset(name):
-    """The `Preset` of that name.
+def find_preset(name, presets=PRESETS):
+    """The preset of that name, a `Preset` unless others are given.
 
     Raises:
         UserError: there is none; names those that exist.
     """
-    if name not in PRESETS:
-        nearest = difflib.get_close_matches(name, PRESETS, n=1, cutoff=0.0)[0]
-        raise UserError(f"unknown preset {name!r}; the nearest is {nearest!r} of {', '.join(PRESETS)}")
-    return PRESETS[name]
+    if name not in presets:
+        nearest = difflib.get_close_matches(name, presets, n=1, cutoff=0.0)[0]
+        raise UserError(f"unknown preset {name!r}; the nearest is {nearest!r} of {', '.join(presets)}")
+    return presets[name]

@@ -1,7 +1,11 @@
 """The encoder that a `ClassifierConfiguration` describes."""
 
 from tfnmt.layers.sentence_encoders import BagOfWords, Convolutional, InceptionEncoder, Recurrent
+from tfnmt.layers.spinn import LevelEncoder, SpinnEncoder
 from tfnmt.layers.word_vectors import WordVectors
+
+# Where the parses of each encoder with a tracker come from; see `SpinnEncoder`.
+PARSES = {"spinn-pi": "given", "spinn": "predicted", "rl-spinn": "sampled"}
 
 
 def make_encoder(configuration, vocabulary_size):
@@ -34,5 +38,9 @@ def make_encoder(configuration, vocabulary_size):
         encoder = Convolutional(embedding, c.units, c.widths, c.activation, name="encoder")
     elif c.encoder == "inception":
         encoder = InceptionEncoder(embedding, c.units, c.encoder_layers, c.activation, name="encoder")
+    elif c.encoder == "spinn-pi-nt":
+        encoder = LevelEncoder(embedding, c.units, name="encoder")
+    else:
+        encoder = SpinnEncoder(embedding, c.units, c.tracker_units, PARSES[c.encoder], name="encoder")
     encoder.build(None)
     return encoder

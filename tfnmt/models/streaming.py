@@ -1,4 +1,4 @@
-"""Translating any number of lines in constant memory."""
+"""Translating or parsing any number of lines in constant memory."""
 
 import itertools
 
@@ -30,6 +30,30 @@ def translate_stream(searcher, lines, batch_size, prefixes=None):
     while window := list(itertools.islice(pairs, WINDOW * batch_size)):
         texts, beginnings = map(list, zip(*window, strict=True))
         yield from searcher.translate(texts, batch_size, None if prefixes is None else beginnings)
+    if problems:
+        raise problems[0]
+
+
+def parse_stream(model, lines, batch_size):
+    """Parse lines as they come; a line without words gives an empty one.
+
+    Args:
+        model: a `Classifier` that parses.
+        lines: as in `translate_stream`.
+        batch_size: see `Classifier.parse`.
+
+    Yields:
+        A string for each line, in order: the tree in binary brackets.
+
+    Raises:
+        UserError: the model does not parse, or a line is not UTF-8; names it. All lines before it are parsed first.
+    """
+    problems = []
+    model.parse([])  # a model that cannot says so before it waits for input
+    sentences = _decoded(lines, problems)
+    while window := list(itertools.islice(sentences, batch_size)):
+        trees = iter(model.parse([sentence for sentence in window if sentence.strip("() \t")], batch_size))
+        yield from (next(trees) if sentence.strip("() \t") else "" for sentence in window)
     if problems:
         raise problems[0]
 

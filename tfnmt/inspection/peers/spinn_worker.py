@@ -15,7 +15,7 @@ are legal ones, and they are learnt, from parses ("spinn") or from rewards ("rl-
 """
 
 import json
-import resource
+import re
 import sys
 import time
 from pathlib import Path
@@ -261,12 +261,17 @@ def without_padding(transitions):
 
 def resident_memory():
     """Bytes that this process holds now."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    return _status("VmRSS")
 
 
 def peak_memory():
     """The most bytes that it has held."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return _status("VmHWM")
+
+
+def _status(name):
+    # Not `getrusage`: a process that was forked from another counts the peak of that one as its own.
+    return 1024 * int(re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text()).group(1))
 
 
 def say(answers, value):

@@ -1,0 +1,71 @@
+"""Train a classifier of sentences on files of labelled examples, or on the task's own sample corpus."""
+
+import argparse
+import tempfile
+
+from _start import run
+from tfnmt.configuration import describe, parse_overrides
+from tfnmt.data.tasks import TASKS
+from tfnmt.errors import UserError
+from tfnmt.models.classifier_configuration import ENCODERS
+from tfnmt.models.classifier_presets import CLASSIFIER_PRESETS, ClassifierPreset
+from tfnmt.models.presets import find_preset
+
+
+def parser():
+    keys = describe(*vars(CLASSIFIER_PRESETS["tiny"]).values())
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        epilog=f"keys of --set, with their values in the preset tiny:\n{keys}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--output", required=True, metavar="DIR", help="the model directory")
+    parser.add_argument("--task", required=True, choices=TASKS, help="what is classified; sst2: two classes")
+    parser.add_argument("--encoder", required=True, choices=ENCODERS, help="what makes a vector of a sentence")
+    parser.add_argument(
+        "--preset", default="tiny", metavar="NAME", help=f"one of {', '.join(CLASSIFIER_PRESETS)} (default: tiny)"
+    )
+    parser.add_argument("--train", nargs="+", metavar="F", help="training examples (default: the sample corpus)")
+    parser.add_argument("--dev", nargs="+", metavar="F", help="examples by which the best weights are chosen")
+    parser.add_argument("--vectors", metavar="F", help="word vectors: GloVe's text, or .npy with vocab.txt beside it")
+    parser.add_argument("--epochs", metavar="N", help="the same as --set epochs=N")
+    parser.add_argument(
+        "--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="change the preset; see below"
+    )
+    parser.add_argument("--resume", action="store_true", help="go on with the run in DIR, after a kill at any moment")
+    return parser
+
+
+def main(arguments, output):
+    from tfnmt.models.classifier_training import train_classifier
+
+    preset = find_preset(arguments.preset, CLASSIFIER_PRESETS)
+    chosen = [f"task={arguments.task}", f"encoder={arguments.encoder}"]
+    chosen += [] if arguments.epochs is None else [f"epochs={arguments.epochs}"]
+    preset = ClassifierPreset(*parse_overrides(arguments.set + chosen, *vars(preset).values()))
+    with tempfile.TemporaryDirectory() as directory:
+        files = chosen_files(arguments, directory)
+        _, progress = train_classifier(arguments.output, preset, *files, arguments.vectors, arguments.resume)
+    measure = f"dev_{preset.training.selection}"
+    print(
+        f"{arguments.output}: best {measure} {abs(progress.best_score):.4f}, of epoch {progress.best_epoch}",
+        file=output,
+    )
+
+
+def chosen_files(arguments, directory):
+    """The files that the options name, or else the sample corpus, written to `directory`: training's and dev's."""
+    from tfnmt.data.sample_tasks import write_task_sample
+
+    if arguments.train is None:
+        if arguments.dev is not None:
+            raise UserError("--train is missing: --dev means nothing without it")
+        sample = write_task_sample(arguments.task, directory)
+        return [sample["train"]], [sample["dev"]]
+    if arguments.dev is None:
+        raise UserError("--dev is missing: examples that are not trained on, by which the best weights are chosen")
+    return arguments.train, arguments.dev
+
+
+if __name__ == "__main__":
+    run(main, parser())

@@ -1,0 +1,103 @@
+"""Summary vectors and attention of a small translator, and how near to one another groups of vectors are."""
+
+import numpy as np
+import pytest
+
+from tfnmt.errors import UserError
+from tfnmt.inspection.attention import attention_matrices, draw_attention
+from tfnmt.inspection.summary_vectors import (
+    PARAPHRASES,
+    draw_summary_vectors,
+    group_figures,
+    principal_components,
+    read_groups,
+    summary_vectors,
+)
+from tfnmt.models.configuration import TranslatorConfiguration
+from tfnmt.models.translator import Translator
+from tfnmt.text.tokenizers import WordTokenizer
+
+TOKENIZER = WordTokenizer(["a", "b", "c"])
+SIZES = {"source_embedding_size": 4, "target_embedding_size": 4, "encoder_units": 4, "decoder_units": 6}
+
+
+def model_of(**options):
+    return Translator(TranslatorConfiguration(**SIZES | options), TOKENIZER, TOKENIZER)
+
+
+def test_principal_components_of_points_on_a_line():
+    vectors = np.array([[0.0, 0, 5], [3, 4, 5], [6, 8, 5], [9, 12, 5]])
+    projected, explained = principal_components(vectors)
+    assert explained == pytest.approx([1, 0], abs=1e-12)
+    assert abs(projected[:, 0]) == pytest.approx([7.5, 2.5, 2.5, 7.5])
+
+
+def test_principal_components_keep_distances_where_all_are_kept():
+    vectors = np.random.default_rng(1).normal(size=(6, 3))
+    projected, explained = principal_components(vectors, 3)
+    np.testing.assert_allclose(np.linalg.norm(projected[0] - projected[4]), np.linalg.norm(vectors[0] - vectors[4]))
+    assert explained.sum() == pytest.approx(1) and (np.diff(explained) <= 0).all()
+
+
+def test_groups_that_lie_apart():
+    figures = group_figures(np.array([[0.0], [1], [10], [11]]), [0, 0, 1, 1])
+    assert (figures["mean_rank"], figures["best_rank"], figures["chance_rank"]) == (1, 1, 2)
+    assert figures["nearest_in_group"] == 1
+    # a = 1; b = 10.5 for the outer points and 9.5 for the inner ones.
+    assert figures["silhouette"] == pytest.approx((9.5 / 10.5 + 8.5 / 9.5) / 2)
+
+
+def test_groups_that_lie_in_each_other():
+    figures = group_figures(np.array([[0.0], [10], [1], [11]]), [0, 0, 1, 1])
+    assert figures["mean_rank"] == 2.5  # from 0, 10 is second to 1; from 10, 0 is third to 11 and 1
+    assert figures["nearest_in_group"] == 0 and figures["silhouette"] < 0
+
+
+def test_groups_by_lot_have_the_rank_of_chance():
+    random = np.random.default_rng(1)
+    figures = group_figures(random.normal(size=(120, 8)), np.arange(120) % 30)
+    assert figures["mean_rank"] == pytest.approx(figures["chance_rank"], rel=0.1)
+    assert figures["silhouette"] < 0  # of 29 other groups, one is nearer by chance
+
+
+def test_summaries_are_the_encoders_in_the_order_of_the_texts():
+    model, texts = model_of(), ["a b", "c", "b c a a", "a"]
+    vectors = summary_vectors(model, texts, batch_size=3)
+    assert vectors.shape == (4, 8)
+    for text, vector in zip(texts, vectors, strict=True):
+        np.testing.assert_allclose(summary_vectors(model, [text])[0], vector, atol=1e-6)
+
+
+def test_groups_are_read_from_a_file(tmp_path):
+    path = tmp_path / "groups.txt"
+    path.write_text("\na b\nb a\n\n\nc\n c c\n\n", encoding="utf-8")
+    assert read_groups(path) == (("a b", "b a"), ("c", "c c"))
+    for text in ("", "a\nb\n", "a\nb\n\nc\n"):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(UserError, match="holds no two groups of two sentences or more"):
+            read_groups(path)
+
+
+def test_the_figure_of_summaries_says_how_much_it_shows():
+    count = sum(len(group) for group in PARAPHRASES)
+    figure = draw_summary_vectors(np.arange(2.0 * count).reshape(count, 2), [0.5, 0.25], PARAPHRASES)
+    assert figure.axes[0].get_xlabel() == "first principal component (50% of the variance)"
+    assert len(figure.axes[0].collections) == len(PARAPHRASES)
+
+
+def test_attention_has_a_row_for_each_word_written():
+    texts = ["a b c", "b"]
+    matrices = attention_matrices(model_of(), texts, beam_size=2)
+    for text, (source, target, alpha) in zip(texts, matrices, strict=True):
+        assert source == [*text.split(), "</s>"]
+        assert alpha.shape == (len(target), len(source))
+        np.testing.assert_allclose(alpha.sum(axis=1), 1, rtol=1e-5)
+    figure = draw_attention(matrices)
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == matrices[0][0]
+
+
+def test_no_attention_is_said_in_one_line():
+    with pytest.raises(UserError, match="for a model without attention"):
+        attention_matrices(model_of(attention="none", conditional=False), ["a"])
+    with pytest.raises(UserError, match="a sentence is empty"):
+        attention_matrices(model_of(), ["a", " "])

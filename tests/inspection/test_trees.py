@@ -1,0 +1,48 @@
+import pytest
+
+from tfnmt.inspection.trees import EXAMPLE, draw_shift_reduce, draw_trees, shift_reduce_steps, tree_positions
+from tfnmt.text.parses import from_brackets
+
+
+def test_the_posts_eight_steps():
+    actions = [action for action, _, _ in shift_reduce_steps(*from_brackets(EXAMPLE))]
+    assert actions == ["begin", "SHIFT × 2", "REDUCE", "SHIFT × 5", "REDUCE × 4", "SHIFT", "REDUCE × 2", "pop"]
+
+
+def test_words_go_from_the_buffer_to_the_stack_and_are_joined():
+    assert shift_reduce_steps(*from_brackets("( ( a b ) c )")) == [
+        ("begin", [], ["a", "b", "c"]),
+        ("SHIFT × 2", ["a", "b"], ["c"]),
+        ("REDUCE", ["(a b)"], ["c"]),
+        ("SHIFT", ["(a b)", "c"], []),
+        ("REDUCE", ["((a b) c)"], []),
+        ("pop", [], []),
+    ]
+
+
+def test_parents_stand_over_the_middle_of_their_children():
+    _, transitions = from_brackets("( ( a b ) c )")
+    assert tree_positions(transitions) == [(0, 0), (1, 0), (0.5, 1), (2, 0), (1.25, 2)]
+
+
+def test_each_tree_has_its_words_and_title():
+    figure = draw_trees({"given": from_brackets("( a ( b c ) )"), "learned": from_brackets("( ( a b ) c )")})
+    assert [axes.get_title() for axes in figure.axes] == ["given", "learned"]
+    for axes in figure.axes:
+        assert [text.get_text() for text in axes.texts] == ["a", "b", "c"]
+        assert len(axes.get_lines()) == 4 + 2  # edges and inner nodes
+
+
+def test_a_single_word_is_a_tree():
+    words, transitions = from_brackets("word")
+    assert draw_trees({"": (words, transitions)}).axes[0].texts[0].get_text() == "word"
+    assert [action for action, *_ in shift_reduce_steps(words, transitions)] == ["begin", "SHIFT", "pop"]
+
+
+@pytest.mark.parametrize("brackets", [EXAMPLE, "( a b )"])
+def test_the_strip_has_a_row_for_each_step(brackets):
+    words, transitions = from_brackets(brackets)
+    texts = [text.get_text() for text in draw_shift_reduce(words, transitions).axes[0].texts]
+    steps = shift_reduce_steps(words, transitions)
+    assert texts.count(words[-1]) == sum(stack.count(words[-1]) + buffer.count(words[-1]) for _, stack, buffer in steps)
+    assert f"{len(steps)}. pop" in texts

@@ -1,0 +1,47 @@
+"""The script that draws figures: its options; the figures themselves have tests of their own."""
+
+import io
+
+import plot
+import pytest
+
+from tfnmt.errors import UserError
+
+
+def call(*arguments):
+    output = io.StringIO()
+    arguments = plot.parser().parse_args([str(argument) for argument in arguments])
+    plot.main(arguments, output)
+    return output.getvalue()
+
+
+def test_trees_are_drawn(tmp_path):
+    path = tmp_path / "trees.svg"
+    call("tree", "--output", path, "--brackets", "( a b )", "( ( a b ) c )", "--title", "given", "learned")
+    drawn = path.read_text(encoding="utf-8")
+    assert "given" in drawn and "learned" in drawn
+
+
+def test_the_stack_is_drawn_and_told(tmp_path):
+    told = call("stack", "--output", tmp_path / "a.png", "--brackets", "( a ( b c ) )")
+    assert told.splitlines() == ["begin\t\ta b c", "SHIFT × 3\ta | b | c\t", "REDUCE × 2\t(a (b c))\t", "pop\t\t"]
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    "options, complaint",
+    [
+        (["stack", "--output", "a.jpg"], "--output a.jpg: its name must end in .png or .svg"),
+        (["saddle", "--output", "a"], "--output a: its name must end in .png or .svg or .gif"),
+        (["tree", "--output", "a.png", "--title", "x", "y"], "--title: 2 titles for 1 trees"),
+        (["tree", "--output", "a.png", "--brackets", "( a b"], "--brackets '( a b': 1 brackets are never closed"),
+        (["pca", "--output", "a.png", "--model", "absent"], "absent: there is no such model directory"),
+        (["attention", "--output", "a.png", "--model", "absent", "--sentence", "a"], "absent: there is no such"),
+    ],
+)
+def test_what_is_wrong_is_said(options, complaint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError) as caught:
+        call(*options)
+    assert str(caught.value).startswith(complaint)
+    assert not list(tmp_path.iterdir())

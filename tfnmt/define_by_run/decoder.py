@@ -1,0 +1,17 @@
+"""The attention decoder as a Python loop over words.
+
+The layers and weights are those of `tfnmt.layers.decoder.Decoder`; it does the same in a `tf.while_loop`, with all
+that does not depend on the loop before or after it.
+"""
+
+import tensorflow as tf
+
+
+def decode(decoder, ids, encoded):
+    """What a built `Decoder` computes, dropout aside; arguments and results are its."""
+    states, memory = decoder.start(encoded)
+    scores = []
+    for word in tf.unstack(ids, axis=1):
+        scores_of_word, states, _ = decoder.step(word, states, memory)
+        scores.append(scores_of_word)
+    return tf.stack(scores, axis=1)

@@ -1,0 +1,141 @@
+"""Do similar sentences lie close together? Summary vectors in two dimensions (Cho 2015, part 2, Figure 6)."""
+
+import numpy as np
+import tensorflow as tf
+
+from tfnmt.concepts.drawing import COLORS, new_figure
+from tfnmt.errors import UserError
+
+MARKERS = "os^Dv*P"
+
+PARAPHRASES = (
+    (
+        "a man is riding a bike down the street .",
+        "a man rides his bicycle along a road .",
+        "a guy on a bicycle is going down a street .",
+        "down the street , a man is riding a bike .",
+    ),
+    (
+        "two dogs are playing in the snow .",
+        "a pair of dogs plays in the snow .",
+        "two dogs run and play outside in the snow .",
+        "in the snow , two dogs are playing .",
+    ),
+    (
+        "a woman is cooking food in a kitchen .",
+        "a lady prepares a meal in the kitchen .",
+        "in a kitchen , a woman is making some food .",
+        "a woman stands in a kitchen and cooks .",
+    ),
+    (
+        "a group of people is sitting at a table in a restaurant .",
+        "several people sit around a restaurant table .",
+        "at a table in a restaurant , some people are sitting .",
+        "people are seated together at a table in a restaurant .",
+    ),
+    (
+        "a child jumps into a swimming pool .",
+        "a kid is jumping into the pool .",
+        "a little child leaps into a pool of water .",
+        "into a swimming pool jumps a young child .",
+    ),
+    (
+        "a young man plays the guitar on stage .",
+        "on a stage , a young man is playing guitar .",
+        "a guitarist , a young man , performs on stage .",
+        "a young guy is on stage playing a guitar .",
+    ),
+)
+"""Groups of sentences that say the same, in the manner of Multi30k: what is drawn if no file is given."""
+
+
+def read_groups(path):
+    """Groups of sentences from a file: one sentence a line, an empty line between groups.
+
+    Raises:
+        UserError: there are not two groups of two sentences or more.
+    """
+    with open(path, encoding="utf-8") as file:
+        blocks = file.read().strip().split("\n\n")
+    groups = tuple(tuple(line.strip() for line in block.splitlines() if line.strip()) for block in blocks)
+    groups = tuple(group for group in groups if group)
+    if len(groups) < 2 or min(len(group) for group in groups) < 2:
+        raise UserError(f"{path}: holds no two groups of two sentences or more; an empty line parts groups")
+    return groups
+
+
+def summary_vectors(model, texts, batch_size=64):
+    """h_T of each text, float [texts, size], from a `Translator`'s encoder."""
+    batches = [texts[i : i + batch_size] for i in range(0, len(texts), batch_size)]
+    return np.concatenate([model.encoder(model.source_ids(tf.constant(b)))["summary"].numpy() for b in batches])
+
+
+def principal_components(vectors, count=2):
+    """The directions in which vectors vary most, by their singular values.
+
+    Args:
+        vectors: float [examples, size].
+
+    Returns:
+        (projected [examples, count], explained [count]): the share of the variance that each direction has.
+    """
+    centred = vectors - vectors.mean(axis=0)
+    left, singular, _ = np.linalg.svd(centred, full_matrices=False)
+    variance = singular**2
+    return left[:, :count] * singular[:count], variance[:count] / variance.sum()
+
+
+def group_figures(vectors, groups):
+    """How near the vectors of a group are to one another, beside all others; by Euclidean distance in all dimensions.
+
+    Args:
+        vectors: float [examples, size].
+        groups: the group of each, int [examples]; each group has two members or more.
+
+    Returns:
+        A dictionary: "mean_rank" of the own group's members among all others of each vector, in order of distance;
+        "best_rank" and "chance_rank", what it would be if they came first, and if the order were by lot;
+        "nearest_in_group", the share of vectors whose nearest is of their group; and the mean "silhouette" (Rousseeuw
+        1987), (b − a) / max(a, b) of the mean distances a within the group and b to the nearest other group.
+    """
+    groups = np.asarray(groups)
+    distances = np.linalg.norm(vectors[:, np.newaxis] - vectors, axis=-1)
+    ranks, best, nearest, silhouettes = [], [], [], []
+    for i, group in enumerate(groups):
+        others = np.flatnonzero(np.arange(len(groups)) != i)
+        own = groups[others[distances[i, others].argsort(kind="stable")]] == group
+        ranks.append(np.flatnonzero(own).mean() + 1)
+        best.append((own.sum() + 1) / 2)
+        nearest.append(own[0])
+        to_group = {g: distances[i, others[groups[others] == g]].mean() for g in set(groups)}
+        a = to_group.pop(group)
+        b = min(to_group.values())
+        silhouettes.append((b - a) / max(a, b))
+    return {
+        "mean_rank": float(np.mean(ranks)),
+        "best_rank": float(np.mean(best)),
+        "chance_rank": len(groups) / 2,
+        "nearest_in_group": float(np.mean(nearest)),
+        "silhouette": float(np.mean(silhouettes)),
+    }
+
+
+def draw_summary_vectors(projected, explained, groups):
+    """A figure of projected vectors [examples, 2], in the groups of sentences that they are of, in order."""
+    figure = new_figure(9, 6)
+    axes = figure.add_subplot()
+    first = 0
+    for i, group in enumerate(groups):
+        points = projected[first : first + len(group)]
+        first += len(group)
+        color, marker = COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)]
+        axes.scatter(*points.T, color=color, marker=marker, s=60, label=group[0])
+        centre = points.mean(axis=0)
+        for point in points:
+            axes.plot(*zip(centre, point, strict=True), color=color, linewidth=0.8, alpha=0.6)
+    axes.set_xlabel(f"first principal component ({explained[0]:.0%} of the variance)")
+    axes.set_ylabel(f"second principal component ({explained[1]:.0%} of the variance)")
+    figure.legend(
+        loc="outside lower center", ncols=2, fontsize=8, title="each group says the same; its first sentence:"
+    )
+    return figure

@@ -1,0 +1,104 @@
+"""Binary trees drawn from transitions, side by side; shift-reduce parsing as a strip of stacks and buffers."""
+
+from itertools import groupby
+
+from tfnmt.concepts.drawing import BLUE, ORANGE, new_figure
+from tfnmt.text.parses import REDUCE, SHIFT, child_pointers, heights
+
+EXAMPLE = "( ( The church ) ( ( has ( cracks ( in ( the ceiling ) ) ) ) . ) )"
+"""The sentence of Bradbury's post on SPINN (2017)."""
+
+
+def tree_positions(transitions):
+    """Where each node is drawn: (x, y) of every transition; leaves at 0, 1, 2 … and 0, parents over their children."""
+    left, right = child_pointers(transitions)
+    x = []
+    for transition, first, second in zip(transitions, left, right, strict=True):
+        x.append(float(first) if transition == SHIFT else (x[first] + x[second]) / 2)
+    return list(zip(x, (int(height) for height in heights(transitions)), strict=True))
+
+
+def draw_trees(trees):
+    """A figure of trees side by side.
+
+    Args:
+        trees: {title: (words, transitions)}, see `tfnmt.text.parses`.
+    """
+    widths = [max(2, sum(0.11 * max(4, len(word)) + 0.12 for word in words)) for words, _ in trees.values()]
+    highest = max(int(heights(transitions).max()) for _, transitions in trees.values())
+    figure = new_figure(sum(widths) + 0.4, 0.45 * highest + 1.2)
+    parts = figure.subplots(1, len(trees), squeeze=False, width_ratios=widths)[0]
+    for axes, (title, (words, transitions)) in zip(parts, trees.items(), strict=True):
+        _draw_tree(axes, words, transitions)
+        axes.set(xlim=(-0.6, len(words) - 0.4), ylim=(-0.9, highest + 0.4))
+        axes.set_title(title, fontsize=11)
+        axes.axis("off")
+    return figure
+
+
+def _draw_tree(axes, words, transitions):
+    left, right = child_pointers(transitions)
+    places = tree_positions(transitions)
+    for node, (x, y) in enumerate(places):
+        if transitions[node] == REDUCE:
+            for child in (left[node], right[node]):
+                axes.plot([x, places[child][0]], [y, places[child][1]], color=BLUE, linewidth=1.5)
+        if transitions[node] == REDUCE:
+            axes.plot(x, y, "o", color=BLUE, markersize=5)
+        else:
+            axes.text(x, -0.15, words[int(left[node])], ha="center", va="top", fontsize=10)
+
+
+def shift_reduce_steps(words, transitions):
+    """The run of a parse, a row for each run of like transitions.
+
+    Returns:
+        A list of (what is done, stack, buffer): ("begin", [], words) first, such as ("SHIFT × 2", ["The", "church"],
+        ["has", ...]) then, and last ("pop", [], []), which leaves the root as the result. A phrase on the stack is
+        written in brackets.
+    """
+    stack, buffer = [], list(words)
+    steps = [("begin", [], list(words))]
+    for transition, run in groupby(transition for transition in transitions if transition in (SHIFT, REDUCE)):
+        count = len(list(run))
+        for _ in range(count):
+            if transition == SHIFT:
+                stack.append(buffer.pop(0))
+            else:
+                right, left = stack.pop(), stack.pop()
+                stack.append(f"({left} {right})")
+        name = "SHIFT" if transition == SHIFT else "REDUCE"
+        steps.append((name if count == 1 else f"{name} × {count}", list(stack), list(buffer)))
+    return [*steps, ("pop", [], [])]
+
+
+def draw_shift_reduce(words, transitions):
+    """A figure with a row for each step: the stack grows from the left, the buffer waits at the right."""
+    steps = shift_reduce_steps(words, transitions)
+    longest = max(sum(_width(entry) + 0.1 for entry in stack) for _, stack, _ in steps)
+    waiting = sum(_width(word) + 0.1 for word in words)
+    figure = new_figure(longest + waiting + 2.5, 0.5 * len(steps) + 0.7)
+    axes = figure.add_subplot(xlim=(-1.7, longest + waiting + 0.6), ylim=(len(steps) - 0.4, -1.1))
+    axes.axis("off")
+    for row, (action, stack, buffer) in enumerate(steps):
+        axes.text(-1.65, row, f"{row + 1}. {action}", va="center", fontsize=10)
+        _boxes(axes, 0, row, stack, BLUE)
+        _boxes(axes, longest + waiting + 0.5 - sum(_width(word) + 0.1 for word in buffer), row, buffer, ORANGE)
+    axes.text(0, len(steps) - 1, "the root is the encoding of the sentence", va="center", fontsize=10, style="italic")
+    axes.text(0, -0.75, "stack (its top at the right)", color=BLUE, fontsize=10, weight="bold")
+    axes.text(
+        longest + waiting + 0.4, -0.75, "buffer (its front at the left)", color="#9a6a00", ha="right", weight="bold"
+    )
+    return figure
+
+
+def _width(text):
+    """Inches that an entry takes, about: letters are of many widths."""
+    return 0.16 + sum(0.05 if letter in " .,()ilt" else 0.085 for letter in text)
+
+
+def _boxes(axes, x, row, entries, color):
+    for entry in entries:
+        box = {"boxstyle": "square,pad=0.25", "facecolor": color, "alpha": 0.25, "edgecolor": color}
+        axes.text(x + _width(entry) / 2, row, entry, ha="center", va="center", fontsize=9, bbox=box)
+        x += _width(entry) + 0.1
