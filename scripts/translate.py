@@ -46,7 +46,7 @@ def parser():
 
 def main(arguments, output):
     import tfnmt
-    from tfnmt.data.parallel import read_lines
+    from tfnmt.data.lines import read_lines
     from tfnmt.models.searcher import Searcher
     from tfnmt.models.streaming import translate_stream
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from tfnmt.data.examples import Example, LeftOutError, Reading
-from tfnmt.data.parallel import read_lines
+from tfnmt.data.lines import read_lines
 from tfnmt.errors import UserError
 
 OPERATORS = {

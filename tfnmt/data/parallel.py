@@ -3,14 +3,13 @@
 Lines end with a line feed; carriage returns are dropped, so that files written on Windows read the same.
 """
 
-import gzip
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import tensorflow as tf
 
+from tfnmt.data.lines import is_compressed, read_lines
 from tfnmt.errors import UserError
 
 
@@ -48,22 +47,6 @@ def read_parallel(source: str | Path, target: str | Path | None = None) -> tf.da
         return tf.strings.regex_replace(line, after, ""), tf.strings.regex_replace(line, before, "")
 
     return _text_lines(source).map(split)
-
-
-def read_lines(path: str | Path) -> Iterator[str]:
-    """The lines of a file, plain or .gz, without their ends.
-
-    Raises:
-        UserError: as `check_parallel`, as soon as it comes to the place.
-    """
-    for number, line in enumerate(_lines(path), start=1):
-        try:
-            yield line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise UserError(
-                f"{path}, line {number}: not UTF-8 (byte 0x{line[error.start]:02x} at byte {error.start + 1} "
-                "of the line): convert the file to UTF-8"
-            ) from error
 
 
 def read_sides(source: str | Path, target: str | Path | None = None) -> tuple[Iterator[str], Iterator[str]]:
@@ -115,21 +98,5 @@ def _check(path: str | Path, tabs: int | None = None) -> int:
     return number
 
 
-def _lines(path: str | Path) -> Iterator[bytes]:
-    """The lines of a file as bytes, just as TensorFlow's TextLineDataset reads them."""
-    try:
-        with (gzip.open if _is_compressed(path) else open)(path, "rb") as file:
-            for line in file:
-                yield line.removesuffix(b"\n").replace(b"\r", b"")
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise UserError(f"{path}: a broken or incomplete .gz file: {error}") from error
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
-
-
 def _text_lines(path: str | Path) -> tf.data.Dataset:
-    return tf.data.TextLineDataset(str(path), compression_type="GZIP" if _is_compressed(path) else None)
-
-
-def _is_compressed(path: str | Path) -> bool:
-    return Path(path).suffix == ".gz"
+    return tf.data.TextLineDataset(str(path), compression_type="GZIP" if is_compressed(path) else None)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from tfnmt.data.parallel import read_lines
+from tfnmt.data.lines import read_lines
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizers import PADDING, WordTokenizer
 from tfnmt.text.vocabulary import SPECIAL_WORDS
