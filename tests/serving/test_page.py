@@ -8,6 +8,9 @@ import time
 
 import pytest
 
+from tests.serving.test_classifier_servable import made as classifier
+from tfnmt.serving.export import export
+
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="there is no chromium here; Debian's package has it")
 
@@ -106,3 +109,18 @@ def test_a_translation_its_rivals_and_where_it_looked(browser, exported, model, 
     browser.type("first", "a" * 30_000)
     browser.evaluate("document.querySelector('button').click()")
     assert "at most 20,000" in browser.wait_for("document.getElementById('problem').textContent")
+
+
+def test_a_label_and_the_trees_that_the_model_made(browser, start, tmp_path):
+    model = classifier("spinn", "snli")
+    export([model], tmp_path, "pairs")
+    open_page(browser, start(tmp_path))
+    browser.type("first", "a b c d")
+    browser.type("second", "e f")
+    browser.evaluate("document.querySelector('button').click()")
+    browser.wait_for("document.querySelectorAll('svg.tree').length === 2")
+    assert browser.evaluate("document.getElementById('answer').textContent") == model.classify([("a b c d", "e f")])[0]
+    assert len(rows(browser, "probabilities")) == 3
+    leaves = browser.evaluate("[...document.querySelectorAll('svg.tree text')].map(leaf => leaf.textContent)")
+    assert leaves == ["a", "b", "c", "d", "e", "f"]
+    assert browser.evaluate("document.querySelectorAll('svg.tree circle').length") == 3 + 1

@@ -46,7 +46,7 @@ def test_export(model, tmp_path):
         name.strip(): float(value.replace(",", "")) for name, value in (line.rsplit(None, 1) for line in figures)
     }
     assert figures["sentences of the hold-out"] == 100
-    assert figures["the same translation"] <= 100 and figures["BLEU against float32's"] > 20
+    assert figures["the same answer"] <= 100 and figures["BLEU against float32's"] > 20
     assert figures["bytes of float32 weights"] == 4 * model.count_params()
     with pytest.raises(UserError, match="n_best=3: allowed is 1 to 2"):
         call(export, "--model", directory, "--name", "small", "--beam-size", 2, "--n-best", 3)
