@@ -1,6 +1,7 @@
 """Readers: the same examples from every format; what is left out is counted; errors name file and line."""
 
 import json
+import os
 
 import pytest
 
@@ -143,6 +144,12 @@ def test_errors_name_file_and_line(task, name, lines, message, tmp_path):
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(UserError, match="none: cannot be read: No such file"):
         ExampleFiles(TASKS["snli"], tmp_path / "none")
+    (tmp_path / "train.jsonl.gz").touch()
+    with pytest.raises(UserError, match=r"train\.jsonl\.gz: compressed, or no file on a disk"):
+        ExampleFiles(TASKS["snli"], tmp_path / "train.jsonl.gz")
+    reader, writer = os.pipe()
+    with open(reader), open(writer, "w"), pytest.raises(UserError, match="no file on a disk"):
+        ExampleFiles(TASKS["snli"], f"/dev/fd/{reader}")
     path = tmp_path / "latin"
     path.write_bytes(b"=\ta\tb\n=\t\xe4\tb\n")
     with pytest.raises(UserError, match="latin, line 2: not UTF-8"):

@@ -189,6 +189,10 @@ def _text(line: bytes) -> str:
 
 def _open(path: Path):
     try:
-        return open(path, "rb")
+        file = open(path, "rb")  # noqa: SIM115 (the caller closes it)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    if path.suffix == ".gz" or not file.seekable():
+        file.close()
+        raise UserError(f"{path}: compressed, or no file on a disk: examples are read in any order, so unpack it first")
+    return file
