@@ -5,7 +5,9 @@ import json
 import os
 import sys
 import tempfile
+from pathlib import Path
 
+from _server import server_process
 from _start import positive, run
 from tfnmt.errors import UserError
 
@@ -15,6 +17,7 @@ def parser():
     works = parser.add_subparsers(dest="work", required=True, metavar="WORK")
     add_train_translator(works)
     add_translate(works)
+    add_serve(works)
     add_train_classifier(works)
     add_lengths(works)
     for work in works.choices.values():
@@ -99,6 +102,17 @@ def add_tree_classifier(work, batches):
         work.add_argument(f"--{name}", type=positive, default=size, metavar="N", help=f"{meaning} (default: {size})")
 
 
+def add_serve(works):
+    work = works.add_parser("serve", help="requests a second that the server answers, one sentence each, and how soon")
+    work.add_argument("--model", required=True, metavar="NAME", help="a servable")
+    work.add_argument(
+        "--models", default="saved_models", metavar="DIR", help="the folder of servables (default: saved_models)"
+    )
+    work.add_argument("--clients", type=positive, metavar="N", help="asking at once (default: 1, then 8, then 32)")
+    work.add_argument("--seconds", type=positive, default=10, metavar="T", help="of each measurement (default: 10)")
+    work.add_argument("--json", action="store_true", help="print one JSON object")
+
+
 def add_comparison(work, peers, peer_help="the other toolkit", needs_python=True):
     """What all works have that are done beside another."""
     work.add_argument("--peer", required=True, choices=peers, help=peer_help)
@@ -109,13 +123,16 @@ def add_comparison(work, peers, peer_help="the other toolkit", needs_python=True
 
 
 def add_measuring(work):
-    """What all works have."""
+    """What all works have that take turns."""
     work.add_argument("--rounds", type=positive, default=5, metavar="N", help="times each side works (default: 5)")
     work.add_argument("--threads", type=positive, default=2, metavar="N", help="threads of each side (default: 2)")
     work.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def main(arguments, output):
+    if arguments.work == "serve":
+        print_figures(serve_figures(arguments), arguments.json, output)
+        return
     import tensorflow as tf
 
     load = os.getloadavg()[0]
@@ -131,11 +148,36 @@ def main(arguments, output):
     }
     figures = measure[arguments.work](arguments)
     figures = {"work": arguments.work} | figures | {"peer_name": arguments.peer, "load_before": load}
-    if arguments.json:
+    print_figures(figures, arguments.json, output)
+
+
+def print_figures(figures, as_json, output):
+    if as_json:
         print(json.dumps(figures), file=output)
     else:
         for name, value in figures.items():
             print(f"{name:>25}  {value:,.3f}" if isinstance(value, float) else f"{name:>25}  {value}", file=output)
+
+
+def serve_figures(arguments):
+    from tfnmt.data.sample import sample_pairs
+    from tfnmt.serving.benchmark import in_process_rate, server_figures
+    from tfnmt.serving.files import version_numbers
+
+    folder = Path(arguments.models, arguments.model)
+    versions = version_numbers(folder)
+    if not versions:
+        raise UserError(f"{folder}: there is no exported version; scripts/export.py makes one")
+    sentences = [source for source, _ in sample_pairs(200, seed=0, split="test")]
+    figures = {"work": "serve", "in_process_per_second": in_process_rate(folder / str(versions[-1]), sentences)}
+    for batching, options in (("batched", []), ("unbatched", ["--max-batch-size", "1", "--batch-wait-ms", "0"])):
+        with server_process(arguments.models, *options) as (url, _):
+            for clients in [arguments.clients] if arguments.clients else [1, 8, 32]:
+                measured = server_figures(url, arguments.model, sentences, clients, arguments.seconds)
+                share = measured["requests_per_second"] / figures["in_process_per_second"]
+                measured["share_of_in_process"] = share
+                figures |= {f"{batching}_{clients}_clients_{name}": value for name, value in measured.items()}
+    return figures
 
 
 def train_translator(arguments):

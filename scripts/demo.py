@@ -1,10 +1,11 @@
-"""Train a small translator on the project's own sample corpus, score it on the hold-out, and translate with it."""
+"""Train a small translator on the project's own sample corpus, score it on the hold-out, and serve it."""
 
 import argparse
 import tempfile
 import time
 from pathlib import Path
 
+from _server import server_process
 from _start import run
 
 
@@ -31,6 +32,7 @@ def main(arguments, output):
         model, _ = train_translator(arguments.output or Path(directory, "model"), find_preset("tiny"), training, dev)
         figures, translations = evaluate_translator(model, test)
         sources, references = (list(side) for side in test.sides())
+        served, version = translated_by_a_server(model, Path(directory, "saved_models"), sources[:3])
 
     print("\nThe hold-out: every sentence has words together that training never had together.", file=output)
     for name in ("bleu", "chrf", "perplexity"):
@@ -39,7 +41,25 @@ def main(arguments, output):
         print(f"\n{'source':>12}  {sources[i]}", file=output)
         print(f"{'translation':>12}  {translations[i]}", file=output)
         print(f"{'reference':>12}  {references[i]}", file=output)
+    print(f"\nExported as one SavedModel, {version}, and asked by HTTP:", file=output)
+    for source, translation in zip(sources, served, strict=False):
+        print(f"\n{'source':>12}  {source}\n{'answer':>12}  {translation}", file=output)
     print(f"\n{time.monotonic() - start:.0f} seconds in all.", file=output)
+
+
+def translated_by_a_server(model, directory, sentences):
+    """Export a model to a folder, start the server on it, translate by HTTP and stop it.
+
+    Returns:
+        (translations, version): of the sentences, and the exported version as NAME/VERSION.
+    """
+    from tfnmt.serving.client import connect
+    from tfnmt.serving.export import export
+
+    path = export([model], directory, "demo")
+    with server_process(directory) as (url, _), connect(url) as client:
+        translations = client.predict("demo", {"text": sentences})["translation"]
+    return translations, f"{path.parent.name}/{path.name}"
 
 
 if __name__ == "__main__":

@@ -216,7 +216,7 @@ def test_it_runs_without_python(exported, model, sentences, tmp_path):
     assert ran.stdout.decode().split("\n") == [*model.translate(texts, 3), ""]
 
 
-NOTHING = SimpleNamespace(kind="nothing", served={}, documentation={})
+NOTHING = SimpleNamespace(kind="nothing", served={}, documentation={}, examples=())
 
 
 def test_versions_count_up_and_none_is_seen_half_written(tmp_path, monkeypatch):

@@ -11,18 +11,14 @@ from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
 from tfnmt.configuration import require, to_json
 from tfnmt.errors import UserError
+from tfnmt.models.classifier import Classifier
 from tfnmt.models.search_configuration import SearchConfiguration
+from tfnmt.serving.classifier_servable import ClassifierServable
 from tfnmt.serving.files import register, valid_name, version_numbers
 from tfnmt.serving.translator_servable import TranslatorServable
 from tfnmt.serving.weights import PRECISIONS
 
 DESCRIPTION, WARM_UP = "tfnmt.json", "tf_serving_warmup_requests"
-# Real requests: of one row and of several, short and long.
-WARM_UP_TEXTS = (
-    ["A dog runs."],
-    ["The small dog sees a red ball.", "Two men in blue shirts are standing in front of a building."],
-    ["If he has called him, the tired woman gives him a small newspaper."] * 8,
-)
 
 
 def export(models, output, name, search=None, quantize="none"):
@@ -32,10 +28,12 @@ def export(models, output, name, search=None, quantize="none"):
     compose.yaml.
 
     Args:
-        models: a list of `Translator`s with the same tokenizers; several are an ensemble.
+        models: a list of `Translator`s with the same tokenizers, of which several are an ensemble, or of one
+            `Classifier`.
         output: the folder of all servables.
         name: letters, digits, "_", "-" and ".".
-        search: a `SearchConfiguration`, fixed for good; by default a beam of 5 that gives its best 5.
+        search: a `SearchConfiguration`, fixed for good; by default a beam of 5 that gives its best 5. It means nothing
+            to a classifier.
         quantize: the weights' precision, see `StoredWeights`.
 
     Returns:
@@ -47,8 +45,27 @@ def export(models, output, name, search=None, quantize="none"):
     search = search or SearchConfiguration(n_best=5)
     require(quantize in PRECISIONS, "quantize", quantize, "one of " + ", ".join(PRECISIONS))
     valid_name(name)
-    options = {"search": to_json(search), "quantize": quantize, "models": len(models)}
-    return write_version(TranslatorServable(models, search, quantize), options, output, name)
+    servable = servable_of(models, search, quantize)
+    options = {"quantize": quantize, "models": len(models)}
+    if servable.kind == "translator":
+        options["search"] = to_json(search)
+    return write_version(servable, options, output, name)
+
+
+def servable_of(models, search, precision="none"):
+    """The servable for models of either kind.
+
+    Raises:
+        UserError: they do not go together.
+    """
+    if not isinstance(models[0], Classifier):
+        for number, model in enumerate(models, start=1):
+            if isinstance(model, Classifier):
+                raise UserError(f"model {number} is a classifier: an ensemble is of translators")
+        return TranslatorServable(models, search, precision)
+    if len(models) > 1:
+        raise UserError("model 1 is a classifier: an ensemble is of translators")
+    return ClassifierServable(models[0], precision)
 
 
 def write_version(servable, options, output, name):
@@ -97,7 +114,7 @@ def _write_extras(directory, name, servable, options):
     (directory / DESCRIPTION).write_text(text + "\n", encoding="utf-8")
     with tf.io.TFRecordWriter(str(directory / WARM_UP)) as writer:
         for signature, documentation in servable.documentation.items():
-            for texts in WARM_UP_TEXTS:
+            for texts in servable.examples:
                 log = PredictionLog()
                 request = log.predict_log.request
                 request.model_spec.name, request.model_spec.signature_name = name, signature

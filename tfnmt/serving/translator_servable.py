@@ -61,6 +61,12 @@ class TranslatorServable(tf.Module):
     """
 
     kind = "translator"
+    # For warming up: of one row and of several, short and long.
+    examples = (
+        ["A dog runs."],
+        ["The small dog sees a red ball.", "Two men in blue shirts are standing in front of a building."],
+        ["If he has called him, the tired woman gives him a small newspaper."] * 8,
+    )
 
     def __init__(self, models, search, precision="none"):
         super().__init__(name="translator")

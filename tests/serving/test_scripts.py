@@ -1,0 +1,89 @@
+"""The scripts around serving: export, client, benchmark, and the end of the demo."""
+
+import io
+import sys
+
+import client
+import demo
+import export
+import pytest
+
+from tests.serving.conftest import publish
+from tfnmt.errors import UserError
+from tfnmt.models.configuration import TranslatorConfiguration
+from tfnmt.models.directory import save_configuration, save_tokenizers, save_weights
+from tfnmt.serving.benchmark import in_process_rate, server_figures
+
+
+def call(script, *arguments, text=""):
+    """What a script prints to standard output, when called within this process."""
+    output = io.StringIO()
+    script.main(script.parser().parse_args([str(argument) for argument in arguments]), output)
+    return output.getvalue()
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What client.py answers to bytes on its standard input."""
+
+    def ask(text, *options):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+        return call(client, *options)
+
+    return ask
+
+
+def test_export(model, tmp_path):
+    directory = tmp_path / "model"
+    save_tokenizers(model, directory)
+    save_configuration(model, directory)
+    save_weights(model, directory)
+    assert isinstance(model.configuration, TranslatorConfiguration)
+    options = ["--name", "small", "--output", tmp_path / "served", "--beam-size", 1, "--quantize", "int8"]
+    path, *figures = call(export, "--model", directory, *options).splitlines()
+    assert path == str(tmp_path / "served" / "small" / "1")
+    figures = {
+        name.strip(): float(value.replace(",", "")) for name, value in (line.rsplit(None, 1) for line in figures)
+    }
+    assert figures["sentences of the hold-out"] == 100
+    assert figures["the same answer"] <= 100 and figures["BLEU against float32's"] > 20
+    assert figures["bytes of float32 weights"] == 4 * model.count_params()
+    with pytest.raises(UserError, match="n_best=3: allowed is 1 to 2"):
+        call(export, "--model", directory, "--name", "small", "--beam-size", 2, "--n-best", 3)
+
+
+def test_client(echoes, tmp_path, start, asked):
+    publish(echoes[0], tmp_path, "echo", 1)
+    server = start(tmp_path)
+    for url in (server.rest, server.grpc):
+        there = ["--url", url, "--model", "echo"]
+        lines = [f"line {i}" for i in range(100)]
+        assert asked("\n".join(lines).encode(), *there).split("\n") == [*(f"one:{line}" for line in lines), ""]
+        assert asked(b"", *there) == ""
+        assert asked(b"a\r\n\n", *there) == "one:a\none:\n"
+        assert asked("ä\tb\n".encode(), *there, "--signature", "pair") == '{"both": "ä|b"}\n'
+        for text, signature, complaint in (
+            (b"a\n", "pair", "line 1: 1 fields; expected source TAB target"),
+            (b"a\n\xff\n", "serving_default", "line 2: byte 1 is not UTF-8"),
+            (b"a\n", "other", "echo has no signature 'other'; it has number, pair, serving_default, slow, wide"),
+            (b"x\n", "number", "could not correctly convert string: x"),
+        ):
+            with pytest.raises(UserError, match=complaint):
+                asked(text, *there, "--signature", signature)
+        with pytest.raises(UserError, match="Servable not found"):
+            asked(b"a\n", "--url", url, "--model", "other")
+
+
+def test_benchmark(echoes, tmp_path, start):
+    publish(echoes[0], tmp_path, "echo", 1)
+    assert in_process_rate(tmp_path / "echo" / "1", ["a", "b"], seconds=0.1) > 0
+    figures = server_figures(start(tmp_path, wait_seconds=0.0).rest, "echo", ["a", "b"], clients=4, seconds=0.3)
+    assert figures["requests_per_second"] > 0 and 0 < figures["p50_ms"] <= figures["p99_ms"]
+    with pytest.raises(RuntimeError, match="Servable not found"):
+        server_figures(start(tmp_path).rest, "other", ["a"], clients=2, seconds=0.1)
+
+
+def test_the_end_of_the_demo(model, sentences, tmp_path):
+    """The server is a process of its own there."""
+    expected = model.translate(sentences[:3], beam_size=5)
+    assert demo.translated_by_a_server(model, tmp_path, sentences[:3]) == (expected, "demo/1")

@@ -1,0 +1,76 @@
+"""How many requests a server answers in a second, how soon, and what the model does without a server."""
+
+import http.client
+import itertools
+import json
+import threading
+import time
+from urllib.parse import urlsplit
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_text  # noqa: F401  registers its operations
+
+
+def in_process_rate(path, sentences, batch_size=32, seconds=5.0):
+    """Sentences a second that an exported version computes in this process, batch after batch.
+
+    Args:
+        path: the version's folder.
+        sentences: a list of strings, taken in turn.
+        batch_size: sentences at once.
+        seconds: to measure for, at least.
+    """
+    function = tf.saved_model.load(str(path)).signatures["serving_default"]
+    supply = itertools.cycle(sentences)
+    count, start = 0, None
+    while start is None or time.perf_counter() - start < seconds:
+        function(text=tf.constant(list(itertools.islice(supply, batch_size))))
+        if start is None:
+            start = time.perf_counter()  # the first batch warms up
+        else:
+            count += batch_size
+    return count / (time.perf_counter() - start)
+
+
+def server_figures(url, model, sentences, clients, seconds):
+    """What clients see who each send one sentence by REST, wait for the answer, and send the next.
+
+    Args:
+        url: of the server's REST port.
+        model: its name.
+        sentences: a list of strings, taken in turn.
+        clients: how many.
+        seconds: to measure for.
+
+    Returns:
+        A dictionary: "requests_per_second", "p50_ms" and "p99_ms" (median and 99th percentile of the latencies).
+
+    Raises:
+        RuntimeError: a request was refused.
+    """
+    supply, latencies, problems = itertools.cycle(sentences), [], []
+    begin, end = time.perf_counter() + 0.5, time.perf_counter() + 0.5 + seconds  # the first half second warms up
+
+    def ask():
+        connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
+        while (start := time.perf_counter()) < end and not problems:
+            body = json.dumps({"instances": [next(supply)]})
+            connection.request("POST", f"/v1/models/{model}:predict", body)
+            response = connection.getresponse()
+            answer = response.read()
+            if response.status != 200:
+                problems.append(answer.decode("utf-8", "replace"))
+            elif start >= begin:
+                latencies.append(time.perf_counter() - start)
+        connection.close()
+
+    threads = [threading.Thread(target=ask) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if problems or not latencies:
+        raise RuntimeError(problems[0] if problems else "no request was answered in time")
+    p50, p99 = np.percentile(latencies, [50, 99]) * 1e3
+    return {"requests_per_second": len(latencies) / (time.perf_counter() - begin), "p50_ms": p50, "p99_ms": p99}
