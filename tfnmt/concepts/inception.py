@@ -12,7 +12,7 @@ from matplotlib.patches import FancyBboxPatch
 from tfnmt.concepts.drawing import BLUE, ORANGE, SKY, new_figure
 
 SIZE, MAPS, REDUCED = 28, 200, 64
-"""The post's numbers: 200 feature maps of 28×28, reduced to 64."""
+"""200 feature maps of 28×28, reduced to 64, as in the post's example (which has 192)."""
 
 BRANCHES = (
     (("1 × 1", 64),),
