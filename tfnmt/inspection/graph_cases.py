@@ -16,7 +16,7 @@ from tfnmt.define_by_run import decoder as decoder_by_run
 from tfnmt.define_by_run import encoder as encoder_by_run
 from tfnmt.define_by_run import spinn as spinn_by_run
 from tfnmt.inspection.pair_batches import random_transitions
-from tfnmt.layers import pointers, recurrence, stack
+from tfnmt.layers import parser, pointers, recurrence, stack
 from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.encoder import Encoder, read_layer
 from tfnmt.layers.spinn import LevelEncoder, SpinnEncoder
@@ -105,7 +105,7 @@ def make_cases():
             "sampled",
             model_code=(*spinn_code, SpinnEncoder.choose_transitions),
             seed=tf.constant([1, 2]),
-            **trees,
+            **trees | {"loop_code": (stack, pointers, parser)},
         ),
     )
     return {case.name: case for case in cases}

@@ -4,16 +4,14 @@ import matplotlib
 import numpy as np
 import tensorflow as tf
 from matplotlib.figure import Figure
+from tensorflow.core.framework import types_pb2
 
 from tfnmt.data.example_batches import sentence_batch
 from tfnmt.data.examples import Sentence
-from tfnmt.define_by_run.recursive import tree_of
 from tfnmt.inspection.graph_cases import make_cases
-from tfnmt.text.parses import from_brackets
+from tfnmt.inspection.trees import EXAMPLE, tree_positions
+from tfnmt.text.parses import REDUCE, child_pointers, from_brackets
 from tfnmt.text.tokenizers import WordTokenizer
-
-SENTENCE = "( ( the church ) ( ( has ( cracks ( in ( the ceiling ) ) ) ) . ) )"
-"""The post's."""
 
 KINDS = {
     "loop": ("While", "StatelessWhile"),
@@ -22,12 +20,12 @@ KINDS = {
     "rows read and written": ("GatherV2", "GatherNd", "ScatterNd", "InplaceUpdate", "Empty", "TensorListSetItem"),
     "arguments and weights": ("Placeholder", "ReadVariableOp"),
 }
-OTHERS = "whole numbers, shapes and the like"
+OTHERS = "where things are: whole numbers, shapes"
 
 
 def draw_static_and_by_run():
-    """A figure: SPINN-PI-NT over `SENTENCE`, as the graph that was traced, its loop's body, and as a tree of calls."""
-    words, transitions = from_brackets(SENTENCE)
+    """A figure: SPINN-PI-NT over the post's sentence, as the graph traced, its loop's body, and as a tree of calls."""
+    words, transitions = from_brackets(EXAMPLE)
     case = make_cases()["spinn-pi-nt"]
     encoder = case.make(8)
     batch = sentence_batch([Sentence(words, transitions)], WordTokenizer(sorted(set(words))))
@@ -41,7 +39,7 @@ def draw_static_and_by_run():
     bodies = [f for f in definition.library.function if any(node.op == "MatMul" for node in f.node_def)]
     body_nodes = next(f.node_def for f in bodies if "body" in f.signature.name)
     _draw_graph(body, body_nodes, "static: the body of its loop,\nrun once for each level of the trees", labels=True)
-    _draw_tree(calls, tree_of(iter(words), transitions))
+    _draw_calls(calls, words, transitions)
     calls.set_title("define-by-run: the calls for this sentence,\nmade anew for every one")
     handles = [matplotlib.lines.Line2D([], [], marker="o", linestyle="", color=_color(kind)) for kind in _kinds()]
     figure.legend(handles, _kinds(), loc="outside lower center", ncols=len(handles), frameon=False)
@@ -49,7 +47,9 @@ def draw_static_and_by_run():
 
 
 def _draw_graph(axes, nodes, title, labels=False):
-    """Nodes from top to bottom, each below all that it reads."""
+    """Nodes from top to bottom, each below all that it reads. Constants are counted, but not drawn."""
+    title = f"{title}\n{len(nodes)} nodes"
+    nodes = [node for node in nodes if node.op != "Const"]
     parents = parents_of(nodes)
     depth = depths(parents)
     rows = {}
@@ -66,10 +66,11 @@ def _draw_graph(axes, nodes, title, labels=False):
             axes.plot(*zip(places[name], places[other], strict=True), color="0.8", linewidth=0.4, zorder=1)
     for node in nodes:
         x, y = places[node.name]
-        axes.scatter(x, y, s=80 if node.op in KINDS["loop"] else 14, color=_color(_kind(node.op)), zorder=2)
-        if labels and _kind(node.op) in ("product", "gates", "rows read and written"):
-            axes.annotate(node.op, (x, y), fontsize=6, xytext=(3, 2), textcoords="offset points")
-    axes.set_title(f"{title}\n{len(nodes)} nodes")
+        kind = _kind(node)
+        axes.scatter(x, y, s=80 if kind == "loop" else 14, color=_color(kind), zorder=2)
+        if labels and kind in ("product", "gates", "rows read and written"):
+            axes.annotate(node.op, (x, y), fontsize=6, rotation=20, xytext=(3, 2), textcoords="offset points")
+    axes.set_title(title)
     axes.axis("off")
 
 
@@ -94,27 +95,17 @@ def depths(parents):
     return depth
 
 
-def _draw_tree(axes, tree):
+def _draw_calls(axes, words, transitions):
     """Calls of reduce above the calls or words that are their arguments."""
-    words = 0
-
-    def draw(phrase):
-        nonlocal words
-        if isinstance(phrase, str):
-            x, y = words, 0
-            words += 1
-        else:
-            children = [draw(child) for child in phrase]
-            x, y = np.mean([x for x, _ in children]), 1 + max(y for _, y in children)
-            for child in children:
-                axes.plot(*zip((x, y), child, strict=True), color="0.6", linewidth=1, zorder=1)
+    left, right = child_pointers(transitions)
+    places = tree_positions(transitions)
+    for node, (x, y) in enumerate(places):
+        is_call = transitions[node] == REDUCE
+        for child in (left[node], right[node]) if is_call else ():
+            axes.plot(*zip((x, y), places[child], strict=True), color="0.6", linewidth=1, zorder=1)
         box = {"boxstyle": "round", "facecolor": "white", "edgecolor": "0.6"}
-        axes.text(x, y, phrase if isinstance(phrase, str) else "reduce", ha="center", va="center", fontsize=8, bbox=box)
-        return x, y
-
-    _, top = draw(tree)
-    axes.set_xlim(-0.7, words - 0.3)
-    axes.set_ylim(-0.7, top + 0.7)
+        axes.text(x, y, "reduce" if is_call else words[left[node]], ha="center", va="center", fontsize=8, bbox=box)
+    axes.set(xlim=(-0.7, len(words) - 0.3), ylim=(-0.7, places[-1][1] + 0.7))
     axes.axis("off")
 
 
@@ -143,8 +134,10 @@ def draw_times(comparisons):
     return figure
 
 
-def _kind(operation):
-    return next((kind for kind, operations in KINDS.items() if operation in operations), OTHERS)
+def _kind(node):
+    kind = next((kind for kind, operations in KINDS.items() if node.op in operations), OTHERS)
+    counts = kind == "gates" and node.attr["T"].type not in (types_pb2.DT_FLOAT, types_pb2.DT_DOUBLE)
+    return OTHERS if counts else kind
 
 
 def _kinds():
