@@ -3,7 +3,6 @@
 import re
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
 from tfnmt.inspection.graph_cases import lines_of_code, make_cases, tree_batch
@@ -34,9 +33,8 @@ def comparison(*points):
     return Comparison("spinn-pi", nodes=700, model_lines=20, loop_lines=90, by_run_lines=60, points=list(points))
 
 
-@pytest.mark.parametrize("name", ["spinn-pi-nt", "rl-spinn"])
-def test_both_ways_are_equal(name):
-    found = compare(make_cases()[name], units=3, batch_sizes=[2], lengths=[4], repetitions=1)
+def test_both_ways_are_equal():
+    found = compare(make_cases()["rl-spinn"], units=3, batch_sizes=[2], lengths=[4], repetitions=1)
     assert found.equal
     assert found.nodes > 100 > found.model_lines > 0 < found.loop_lines
     (only,) = found.points
