@@ -11,7 +11,7 @@ from tfnmt.errors import UserError
 def parser():
     parser = argparse.ArgumentParser(description=__doc__)
     figures = parser.add_subparsers(dest="figure", required=True, metavar="FIGURE")
-    for add in (add_length, add_pca, add_attention, add_tree, add_stack, add_saddle):
+    for add in (add_length, add_pca, add_attention, add_tree, add_stack, add_graphs, add_saddle):
         add(figures)
     return parser
 
@@ -154,6 +154,17 @@ def draw_stack(arguments, output):
     save(draw_shift_reduce(words, transitions), arguments.output)
     for action, stack, buffer in shift_reduce_steps(words, transitions):
         print(f"{action}\t{' | '.join(stack)}\t{' '.join(buffer)}", file=output)
+
+
+def add_graphs(figures):
+    add_figure(figures, "graphs", draw_graphs, "a sentence read by a static graph, and by calls of define-by-run")
+
+
+def draw_graphs(arguments, output):
+    from tfnmt.concepts.drawing import save
+    from tfnmt.inspection.graph_pictures import draw_static_and_by_run
+
+    save(draw_static_and_by_run(), arguments.output)
 
 
 def parsed(brackets):
