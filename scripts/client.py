@@ -12,7 +12,7 @@ import sys
 from _start import positive, run
 from tfnmt.errors import UserError
 
-AT_ONCE = 64  # lines in one request
+AT_ONCE = 32  # lines in one request: no more than batching.config lets TensorFlow Serving compute at once
 
 
 def parser():

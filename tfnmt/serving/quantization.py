@@ -41,9 +41,9 @@ def compare(models, search, path, sentences=100):
     }
     if whole.kind == "translator":
         figures |= {
-            "BLEU against float32's": sacrebleu.corpus_bleu(ours, [theirs]).score,
-            "BLEU": sacrebleu.corpus_bleu(ours, [references]).score,
-            "BLEU of float32": sacrebleu.corpus_bleu(theirs, [references]).score,
+            "BLEU against float32's": sacrebleu.corpus_bleu(ours, [theirs], force=True).score,
+            "BLEU": sacrebleu.corpus_bleu(ours, [references], force=True).score,
+            "BLEU of float32": sacrebleu.corpus_bleu(theirs, [references], force=True).score,
         }
     return figures
 
