@@ -64,7 +64,7 @@ def add_train_classifier(works):
     work = works.add_parser(
         "train-classifier", help="sentence pairs a second in training a classifier that reads trees"
     )
-    add_tree_classifier(work, batches=10)
+    add_tree_classifier(work, batches=10, head_units=1024)
     work.add_argument("--batch-size", type=positive, default=128, metavar="N", help="pairs at once (default: 128)")
     work.add_argument("--examples", metavar="F", help="pairs with trees (default: drawn at random, as long as SNLI's)")
     work.add_argument("--task", default="snli", choices=("snli", "sick", "logic"), help="what the examples are")
@@ -80,7 +80,7 @@ def add_lengths(works):
     work = works.add_parser(
         "lengths", help="words a second with long sentences beside short ones, as many words a batch"
     )
-    add_tree_classifier(work, batches=5)
+    add_tree_classifier(work, batches=5, head_units=16)  # small: short sentences come in more pairs
     work.add_argument("--words", type=positive, default=3200, metavar="N", help="words in a batch (default: 3200)")
     work.add_argument(
         "--lengths", type=positive, nargs=2, default=(10, 200), metavar="N", help="short and long (default: 10 200)"
@@ -89,13 +89,13 @@ def add_lengths(works):
     work.set_defaults(peer="itself")
 
 
-def add_tree_classifier(work, batches):
+def add_tree_classifier(work, batches, head_units):
     work.add_argument("--encoder", required=True, choices=("spinn-pi-nt", "spinn-pi", "spinn", "rl-spinn"))
     sizes = {
         "units": (300, "size of h and of c"),
         "tracker-units": (64, "size of the tracker's state"),
         "embedding-size": (300, "size of the fixed word vectors"),
-        "head-units": (1024, "size of the two hidden layers over a pair"),
+        "head-units": (head_units, "size of the two hidden layers over a pair"),
         "batches": (batches, "batches in a round"),
     }
     for name, (size, meaning) in sizes.items():

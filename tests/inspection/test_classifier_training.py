@@ -18,6 +18,7 @@ from tfnmt.inspection.pair_batches import (
     random_transitions,
 )
 from tfnmt.inspection.peer_process import PEERS
+from tfnmt.inspection.spinn_peer import steps_of_encoder
 from tfnmt.text.parses import REDUCE, SHIFT, pointers_and_heights
 
 OPTIONS = SimpleNamespace(
@@ -43,7 +44,7 @@ FAKE_WORKER = """
 import json, sys
 print(json.dumps({"weights": {"reduce.left.weight": [10, 4]}, "torch": "none"}), flush=True)
 for line in sys.stdin:
-    print(json.dumps({"seconds": 0.5, "memory_growth": 7}), flush=True)
+    print(json.dumps({"seconds": 0.5, "each": [0.25, 0.25], "memory_growth": 7}), flush=True)
 """
 
 
@@ -127,7 +128,7 @@ def quick_matrix_rate(monkeypatch):
 
 def test_figures_beside_a_peer(tmp_path, monkeypatch, quick_matrix_rate):
     (tmp_path / "spinn_worker.py").write_text(FAKE_WORKER)
-    monkeypatch.setattr("tfnmt.inspection.classifier_training.PEERS", tmp_path)
+    monkeypatch.setattr("tfnmt.inspection.spinn_peer.PEERS", tmp_path)
     figures = compare_training(OPTIONS)
     assert figures["peer"] == 2 * 3 / 0.5
     assert figures["unit"] == "pairs/s"
@@ -157,6 +158,13 @@ def test_figures_by_length_and_one_by_one(monkeypatch, quick_matrix_rate):
     assert (figures["ours"], figures["peer"], figures["ratio"]) == (3 / 0.5, 1 / 0.5, 3)
     assert figures["first_step_seconds"] == 3
     assert "peer_weights" not in figures
+
+
+def test_steps_of_a_peers_encoder(tmp_path, monkeypatch):
+    (tmp_path / "spinn_worker.py").write_text(FAKE_WORKER)
+    monkeypatch.setattr("tfnmt.inspection.spinn_peer.PEERS", tmp_path)
+    batch = {"words": np.array([[5, 6]]), "transitions": np.array([[SHIFT, SHIFT, REDUCE]])}
+    assert steps_of_encoder(sys.executable, {"units": 2}, [batch, batch], repetitions=3) == [0.25, 0.25]
 
 
 def test_torch_needs_a_python():

@@ -1,6 +1,7 @@
 """Both ways of building a model: compared, reported, drawn."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import tensorflow as tf
@@ -89,8 +90,13 @@ def test_a_wrong_shape_shows_its_line_but_in_a_graph_that_runs():
 def test_the_report_has_every_figure():
     text = report([comparison(point(), point(length=6, static_first=None))], traces()[:1], units=8)
     assert "| spinn-pi | yes | 0.0e+00 | 0.0e+00 | 1.50 / 0.25 | 700 | 1,234 | 20 + 90 / 60 |" in text
-    assert "| spinn-pi | 2 | 6 | 1.00 | 4.00 | 4.0 | 1.0 | 2.5 |" in text
+    assert "| spinn-pi | 2 | 6 | 1.00 | 4.00 | – | 4.0 | – | 1.0 | 2.5 |" in text
     assert not re.search(r'File "/', text)
+
+
+def test_the_report_has_a_column_of_a_peer():
+    text = report([replace(comparison(point()), peer_steps=[0.003])], [], units=8)
+    assert "| spinn-pi | 2 | 3 | 1.00 | 4.00 | 3.00 | 4.0 | 3.0 | 1.0 | 2.5 |" in text
 
 
 def test_nodes_lie_below_what_they_read():

@@ -15,8 +15,6 @@ over [p, h, p − h, p · h], RMSprop at 0.002. Both sides train on the same bat
 import contextlib
 import statistics
 import sys
-import tempfile
-from pathlib import Path
 
 import keras
 import numpy as np
@@ -32,7 +30,7 @@ from tfnmt.inspection.pair_batches import (
     one_by_one,
     placeholder_tokenizer,
 )
-from tfnmt.inspection.peer_process import PEERS, PeerProcess
+from tfnmt.inspection.spinn_peer import spinn_worker
 from tfnmt.inspection.timed_fit import peak_memory, resident_memory, timed_fit
 from tfnmt.models.classifier import Classifier
 from tfnmt.models.classifier_configuration import ClassifierConfiguration
@@ -129,6 +127,7 @@ def beside_torch(options, batches, model):
     """A function that lets the peer train once and gives its rate, and one that gives further figures."""
     c = model.configuration
     settings = {
+        "encoder_alone": False,
         "vocabulary_size": model.tokenizer.vocabulary_size,
         "embedding_size": c.embedding_size,
         "units": c.units,
@@ -143,26 +142,20 @@ def beside_torch(options, batches, model):
         "threads": options.threads,
         "seed": SEED,
     }
-    arrays = {}
-    for i, (sentences, labels) in enumerate(batches):
-        arrays |= {f"{name}_{i}": sentences[name] for name in ("words", "transitions")} | {f"labels_{i}": labels}
     pairs = sum(len(labels) for _, labels in batches)
-    with tempfile.TemporaryDirectory() as directory:
-        batches_file = Path(directory, "batches.npz")
-        np.savez(batches_file, **arrays)
-        with PeerProcess(options.peer_python, PEERS / "spinn_worker.py", directory, settings, batches_file) as worker:
-            said, answers = worker.answer(), []
+    with spinn_worker(options.peer_python, settings, batches) as worker:
+        said, answers = worker.answer(), []
 
-            def peer():
-                answers.append(worker.ask())
-                return pairs / answers[-1]["seconds"]
+        def peer():
+            answers.append(worker.ask())
+            return pairs / answers[-1]["seconds"]
 
-            def figures():
-                weights = sum(int(np.prod(shape)) for shape in said["weights"].values())
-                memory = answers[0]["memory_growth"]
-                return {"peer_weights": weights, "peer_memory_growth": memory, "peer_version": said["torch"]}
+        def figures():
+            weights = sum(int(np.prod(shape)) for shape in said["weights"].values())
+            memory = answers[0]["memory_growth"]
+            return {"peer_weights": weights, "peer_memory_growth": memory, "peer_version": said["torch"]}
 
-            yield peer, figures
+        yield peer, figures
 
 
 @contextlib.contextmanager

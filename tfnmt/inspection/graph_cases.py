@@ -44,6 +44,8 @@ class Case:
     """The modules of the loop, which all models share."""
     by_run_code: tuple
     """The modules of the Python loop."""
+    peer: Callable | None = None
+    """units → the settings by which `tfnmt.inspection.spinn_peer` is the same model in PyTorch, where there is one."""
 
     def step(self, call, layer):
         """A function: batch → (results, gradients by all weights), of a sum in which each place has its own weight."""
@@ -96,6 +98,7 @@ def make_cases():
             lambda encoder, batch: _compared(encoder(batch)),
             lambda encoder, batch: _compared(spinn_by_run.encode(encoder, batch)),
             model_code=(LevelEncoder.call,),
+            peer=lambda units: _peer(units, None, "given"),
             **trees,
         ),
         _spinn("spinn-pi", "given", model_code=spinn_code, **trees),
@@ -114,14 +117,23 @@ def make_cases():
 def _spinn(name, parse, model_code, make_batch, loop_code, by_run_code, **options):
     return Case(
         name,
-        lambda units: _built(SpinnEncoder(_word_vectors(units), units, max(1, units // 2), parse)),
+        lambda units: _built(SpinnEncoder(_word_vectors(units), units, _tracker_units(units), parse)),
         lambda encoder, batch: _compared(encoder(batch, **options)),
         lambda encoder, batch: _compared(spinn_by_run.encode(encoder, batch, **options)),
         make_batch,
         model_code,
         loop_code,
         by_run_code,
+        peer=lambda units: _peer(units, _tracker_units(units), parse),
     )
+
+
+def _peer(units, tracker_units, parse):
+    return {"units": units, "tracker_units": tracker_units, "parse": parse, "vocabulary_size": VOCABULARY}
+
+
+def _tracker_units(units):
+    return max(1, units // 2)
 
 
 def _compared(results):

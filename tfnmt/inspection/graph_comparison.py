@@ -53,6 +53,8 @@ class Comparison:
     """Of the static graph, those of the loop, which are shared by models."""
     by_run_lines: int
     points: list[Point]
+    peer_steps: list[float] | None = None
+    """Seconds of a step in PyTorch at each point, where that was measured."""
 
     @property
     def equal(self):
@@ -63,12 +65,13 @@ class Comparison:
         )
 
 
-def compare(case, units, batch_sizes, lengths, repetitions, seed=1, say=lambda line: None):
+def compare(case, units, batch_sizes, lengths, repetitions, seed=1, peer=None, say=lambda line: None):
     """Compare a `Case` over batches of all those sizes and lengths; the first step of all comes first.
 
     Args:
         units: size of the model's states.
         repetitions: steps of which the median time counts.
+        peer: optional function of (settings, batches, repetitions), `steps_of_encoder` with a Python.
         say: called with a line about each batch.
     """
     keras.utils.set_random_seed(seed)
@@ -76,10 +79,11 @@ def compare(case, units, batch_sizes, lengths, repetitions, seed=1, say=lambda l
     random = np.random.default_rng(seed)
     by_run = case.step(case.by_run, layer)
     static = case.in_graph(layer, case.make_batch(1, 1, random))
-    points = []
+    points, batches = [], []
     for batch_size in batch_sizes:
         for length in lengths:
             batch = case.make_batch(batch_size, length, random)
+            batches.append({name: ids.numpy() for name, ids in batch.items()})
             points.append(_point(static, by_run, batch, batch_size, length, repetitions, first=not points))
             point = points[-1]
             say(
@@ -93,6 +97,7 @@ def compare(case, units, batch_sizes, lengths, repetitions, seed=1, say=lambda l
         lines_of_code(*case.loop_code),
         lines_of_code(*case.by_run_code),
         points,
+        peer(case.peer(units), batches, repetitions) if peer and case.peer else None,
     )
 
 

@@ -76,15 +76,29 @@ def _steps(comparisons):
             point.length,
             f"{1000 * point.static_step:,.2f}",
             f"{1000 * point.by_run_step:,.2f}",
+            f"{1000 * c.peer_steps[i]:,.2f}" if c.peer_steps else "–",
             f"{point.by_run_step / point.static_step:.1f}",
+            f"{c.peer_steps[i] / point.static_step:.1f}" if c.peer_steps else "–",
             f"{point.static_memory / 1e6:,.1f}",
             f"{point.by_run_memory / 1e6:,.1f}",
         )
         for c in comparisons
-        for point in c.points
+        for i, point in enumerate(c.points)
     ]
     return _table(
-        ("model", "batch", "words", "static, ms", "by run, ms", "by run over static", "static, MB", "by run, MB"), rows
+        (
+            "model",
+            "batch",
+            "words",
+            "static, ms",
+            "by run, ms",
+            "PyTorch, ms",
+            "by run over static",
+            "PyTorch over static",
+            "static, MB",
+            "by run, MB",
+        ),
+        rows,
     )
 
 

@@ -6,7 +6,9 @@ Runs as a process of its own, in a Python that has torch and NumPy, and imports 
     python spinn_worker.py SETTINGS.json BATCHES.npz
 
 It says what it has made in one line of JSON. Then, for each line that comes in, it trains on all batches once and
-answers with a line {"seconds": ..., "memory_growth": bytes}. It ends with its standard input.
+answers with a line {"seconds": ..., "each": [seconds of each batch], "memory_growth": bytes}. It ends with its
+standard input. With the setting "encoder_alone" a batch is one side's sentences, and all it does with them is outputs
+and gradients of the encoder, over trained word vectors.
 
 Kept from the post: a list for each buffer and stack, one loop over the transitions, REDUCE over the rows that reduce,
 two separate readings for first and second sentences, fixed word vectors with a trained projection to (h, c), batch
@@ -37,19 +39,32 @@ def main(settings_file, batches_file):
     model = Classifier(settings)
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     optimizer = torch.optim.RMSprop(trained, lr=settings["learning_rate"], alpha=0.9, eps=1e-6)
-    batches = read_batches(batches_file)
+    batches = read_batches(batches_file, sides=1 if settings["encoder_alone"] else 2)
     weights = {name: list(weight.shape) for name, weight in model.named_parameters()}
     say(answers, {"weights": weights, "torch": torch.__version__})
     before = resident_memory()
     for _ in sys.stdin:
-        start = time.perf_counter()
-        losses = [train(model, optimizer, batch) for batch in batches]
-        seconds = time.perf_counter() - start
-        say(answers, {"seconds": seconds, "loss": float(np.mean(losses)), "memory_growth": peak_memory() - before})
+        times = [time.perf_counter()]
+        for batch in batches:
+            if settings["encoder_alone"]:
+                read(model, batch)
+            else:
+                train(model, optimizer, batch)
+            times.append(time.perf_counter())
+        each = np.diff(times).tolist()
+        say(answers, {"seconds": sum(each), "each": each, "memory_growth": peak_memory() - before})
+
+
+def read(model, batch):
+    """Outputs and gradients of the encoder."""
+    model.zero_grad()
+    (((words, transitions),), _) = batch
+    reading = model.encoder(model.embed(words), words, transitions)
+    sum(result.mean() for result in reading.values()).backward()
 
 
 def train(model, optimizer, batch):
-    """One step of training; returns the loss of the classes."""
+    """One step of training."""
     model.train()
     optimizer.zero_grad()
     sentences, labels = batch
@@ -67,7 +82,6 @@ def train(model, optimizer, batch):
             loss = loss - (rewards * reading["log_probability"]).mean()
     loss.backward()
     optimizer.step()
-    return losses.mean().item()
 
 
 class Classifier(nn.Module):
@@ -77,7 +91,7 @@ class Classifier(nn.Module):
         super().__init__()
         units, head_units = settings["units"], settings["head_units"]
         self.embed = nn.Embedding(settings["vocabulary_size"], settings["embedding_size"])
-        self.embed.weight.requires_grad = False
+        self.embed.weight.requires_grad = settings["encoder_alone"]
         self.projection = nn.Linear(settings["embedding_size"], 2 * units)
         self.normalization = nn.BatchNorm1d(2 * units)
         self.dropout = nn.Dropout(settings["embedding_dropout"])
@@ -235,13 +249,13 @@ def unbundle(state):
     return torch.split(torch.cat(state, 1), 1, 0)
 
 
-def read_batches(path):
-    """[((first words, transitions), (second words, transitions)), labels]: times first, words reversed after nulls."""
+def read_batches(path, sides):
+    """[((words, transitions) of each side, labels)]: times first, words reversed after nulls."""
     with np.load(path) as arrays:
         batches = []
         for i in range(len(arrays) // 3):
-            sides = zip(*(np.split(arrays[f"{name}_{i}"], 2) for name in ("words", "transitions")), strict=True)
-            sentences = tuple((reversed_words(words), without_padding(parses)) for words, parses in sides)
+            both = zip(*(np.split(arrays[f"{name}_{i}"], sides) for name in ("words", "transitions")), strict=True)
+            sentences = tuple((reversed_words(words), without_padding(parses)) for words, parses in both)
             batches.append((sentences, torch.from_numpy(arrays[f"labels_{i}"].astype(np.int64))))
     return batches
 
