@@ -10,6 +10,8 @@ _HOMES = {
     "ClassifierConfiguration": "tfnmt.models.classifier_configuration",
     "MaskedCrossEntropy": "tfnmt.training.losses",
     "Perplexity": "tfnmt.training.metrics",
+    "SearchConfiguration": "tfnmt.models.search_configuration",
+    "Searcher": "tfnmt.models.searcher",
     "SubwordTokenizer": "tfnmt.text.tokenizers",
     "TokenAccuracy": "tfnmt.training.metrics",
     "Translator": "tfnmt.models.translator",

@@ -61,46 +61,62 @@ def sample(step, states, start, end, maximum_lengths, configuration, seed, keys)
     Returns:
         A `Found` with n = 1; its scores are the log-probabilities of the model itself.
     """
-    uniform = _random_numbers(seed, keys, tf.maximum(tf.reduce_max(maximum_lengths), 0))
+    seeds = _random_numbers(seed, keys, tf.maximum(tf.reduce_max(maximum_lengths), 0))
 
     def choose(i, log_probabilities):
-        words, probabilities = _candidates(log_probabilities, configuration)
-        up_to = tf.cumsum(probabilities, axis=-1)
-        drawn = uniform[:, i, tf.newaxis] * up_to[:, -1:]
-        place = tf.searchsorted(up_to, drawn, side="right")[:, 0]
-        place = tf.minimum(place, tf.shape(up_to)[1] - 1)  # where no word is possible
-        return place if words is None else tf.gather(words, place, batch_dims=1)
+        words, log_probabilities = _candidates(log_probabilities, configuration)
+        place = tf.argmax(log_probabilities + _gumbel(seeds[:, i, tf.newaxis], words), axis=-1, output_type=tf.int32)
+        return tf.gather(words, place, batch_dims=1)
 
     return _write(step, states, start, end, maximum_lengths, choose)
 
 
 def _random_numbers(seed, keys, count):
-    """Numbers in [0, 1), [batch, count + 1]: the first of each row are the same for any count and any batch."""
+    """Random uint32 [batch, count + 1]: the first of each row are the same for any count and any batch."""
 
     def numbers(key):
-        return tf.random.stateless_uniform([count + 1], tf.stack([tf.cast(seed, tf.int64), key]))
+        seeds = tf.stack([tf.cast(seed, tf.int64), key])
+        return tf.random.stateless_uniform([count + 1], seeds, minval=None, maxval=None, dtype=tf.uint32)
 
     keys = tf.pad(tf.cast(keys, tf.int64), [[0, 1]])  # one more, since an empty batch could not be stacked
-    return tf.map_fn(numbers, keys, fn_output_signature=tf.TensorSpec([None], tf.float32))[:-1]
+    return tf.map_fn(numbers, keys, fn_output_signature=tf.TensorSpec([None], tf.uint32))[:-1]
+
+
+def _gumbel(seeds, words):
+    """A random number for each word from the standard Gumbel distribution, made of a seed and the word alone.
+
+    The word of the greatest log p + such a number is drawn with probability p (Gumbel 1954). Unlike a place in the
+    cumulated p, it hangs by no rounding: what else is in the batch may change the last digits of p.
+
+    Args:
+        seeds: uint32 [batch, 1].
+        words: int32 [batch, candidates].
+
+    Returns:
+        float32 [batch, candidates].
+    """
+    x = seeds + tf.cast(words, tf.uint32) * tf.constant(0x9E3779B9, tf.uint32)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):  # the finalizer of MurmurHash3 (Appleby)
+        x = tf.bitwise.bitwise_xor(x, tf.bitwise.right_shift(x, tf.constant(shift, tf.uint32)))
+        x *= tf.constant(factor, tf.uint32)
+    x = tf.bitwise.bitwise_xor(x, tf.bitwise.right_shift(x, tf.constant(16, tf.uint32)))
+    x = tf.cast(tf.bitwise.right_shift(x, tf.constant(9, tf.uint32)), tf.float32)
+    return -tf.math.log(-tf.math.log((x + 0.5) * 2.0**-23))  # of a number between 0 and 1, neither of them
 
 
 def _candidates(log_probabilities, c):
-    """The words to draw from, int32 [batch, candidates], and their probabilities, which need not add up to 1.
-
-    Instead of all words in order: None.
-    """
+    """The words to draw from, int32 [batch, candidates], and their log p, which need not be normalised."""
     log_probabilities = log_probabilities / c.temperature
     if c.top_k is None and c.top_p is None:
-        return None, tf.nn.softmax(log_probabilities)
+        return tf.zeros_like(log_probabilities, tf.int32) + tf.range(tf.shape(log_probabilities)[1]), log_probabilities
     if c.top_k is None:
         best, words = tf.math.top_k(log_probabilities, tf.shape(log_probabilities)[1])
     else:
         best, words = top_k(log_probabilities, c.top_k)
-    probabilities = tf.nn.softmax(best)
     if c.top_p is not None:
-        before = tf.cumsum(probabilities, axis=-1, exclusive=True)
-        probabilities = tf.where(before < c.top_p, probabilities, 0.0)
-    return words, probabilities
+        before = tf.cumsum(tf.nn.softmax(best), axis=-1, exclusive=True)
+        best = tf.where(before < c.top_p, best, NEVER)
+    return words, best
 
 
 def _write(step, states, start, end, maximum_lengths, choose):
