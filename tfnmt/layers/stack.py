@@ -43,6 +43,9 @@ def grow(step, leaves, children, ends, weights, constants, states=(), looks=None
     Returns:
         ((h, c), states): the table, each [1 + words + all_parents, units], and a tuple of the states after every
         iteration, in the order of the looks, [all_steps, size].
+
+    Raises:
+        ValueError: the step uses a weight twice.
     """
     arguments = (tuple(leaves), tuple(states), dict(weights), dict(constants))
     schedule = _Schedule(tf.shape(leaves[0])[0], children, ends, looks, look_ends, whose)
@@ -110,6 +113,8 @@ def _forward(step, schedule, leaves, states, weights, constants):
         products_t = {}
 
         def product(name, value):
+            if name in products_t:
+                raise ValueError(f"a step uses each weight once, and uses {name!r} again")
             products_t[name] = multiply(value, weights[name])
             return products_t[name]
 
