@@ -16,6 +16,7 @@ def parser():
     parser = argparse.ArgumentParser(description=__doc__)
     works = parser.add_subparsers(dest="work", required=True, metavar="WORK")
     add_train_translator(works)
+    add_translate(works)
     add_serve(works)
     add_train_classifier(works)
     add_lengths(works)
@@ -45,6 +46,18 @@ def add_train_translator(works):
     work.add_argument("--batch-size", type=positive, default=64, metavar="N", help="pairs at once (default: 64)")
     work.add_argument("--batches", type=positive, default=30, metavar="N", help="batches in a round (default: 30)")
     add_comparison(work, peers=("joeynmt",))
+
+
+def add_translate(works):
+    work = works.add_parser("translate", help="sentences a second in translating, and how near that is to the floor")
+    which = work.add_mutually_exclusive_group(required=True)
+    which.add_argument("--model", metavar="DIR", help="the model directory")
+    which.add_argument("--preset", metavar="P", help="random weights and sentences, in the sizes of that preset")
+    work.add_argument("--source", metavar="F", help="sentences to translate, with --model; .gz too")
+    work.add_argument("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
+    work.add_argument("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
+    add_measuring(work)
+    work.set_defaults(peer=None)
 
 
 def add_train_classifier(works):
@@ -127,7 +140,12 @@ def main(arguments, output):
         print(f"others are at work on this machine (load {load:.1f}): the ratio says little", file=sys.stderr)
     tf.config.threading.set_intra_op_parallelism_threads(arguments.threads)
     tf.config.threading.set_inter_op_parallelism_threads(arguments.threads)
-    measure = {"train-translator": train_translator, "train-classifier": train_classifier, "lengths": lengths}
+    measure = {
+        "train-translator": train_translator,
+        "translate": translate,
+        "train-classifier": train_classifier,
+        "lengths": lengths,
+    }
     figures = measure[arguments.work](arguments)
     figures = {"work": arguments.work} | figures | {"peer_name": arguments.peer, "load_before": load}
     print_figures(figures, arguments.json, output)
@@ -174,6 +192,14 @@ def train_translator(arguments):
     with tempfile.TemporaryDirectory() as directory:
         sample = write_sample(directory)
         return compare_training(ParallelFiles(sample["train.en"], sample["train.de"]), arguments)
+
+
+def translate(arguments):
+    from tfnmt.inspection.translation_speed import translation_speed
+
+    if arguments.model and not arguments.source:
+        raise UserError("--source is missing: the sentences that the model is to translate")
+    return translation_speed(arguments)
 
 
 def train_classifier(arguments):

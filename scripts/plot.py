@@ -11,7 +11,7 @@ from tfnmt.errors import UserError
 def parser():
     parser = argparse.ArgumentParser(description=__doc__)
     figures = parser.add_subparsers(dest="figure", required=True, metavar="FIGURE")
-    for add in (add_length, add_pca, add_attention, add_tree, add_stack, add_saddle):
+    for add in (add_length, add_pca, add_attention, add_tree, add_stack, add_graphs, add_saddle):
         add(figures)
     return parser
 
@@ -107,21 +107,38 @@ def draw_attention(arguments, output):
 
 def add_tree(figures):
     tree = add_figure(figures, "tree", draw_tree, "binary trees side by side, such as given, predicted and learned")
-    tree.add_argument("--brackets", nargs="+", metavar="TREE", help='such as "( ( The church ) ( has cracks ) )"')
-    tree.add_argument("--title", nargs="+", default=[], metavar="TEXT", help="what stands over each tree")
+    tree.add_argument(
+        "--brackets",
+        nargs="+",
+        metavar="TREE",
+        help='such as "( ( The church ) ( has cracks ) )" (default: the sentence of the post on SPINN)',
+    )
+    tree.add_argument(
+        "--model",
+        nargs="+",
+        default=[],
+        metavar="DIR",
+        help="models that parse: each one's own tree of the first's words",
+    )
+    tree.add_argument("--title", nargs="+", metavar="TEXT", help="what stands over each tree, those of models last")
 
 
 def draw_tree(arguments, output):
+    import tfnmt
     from tfnmt.concepts.drawing import save
     from tfnmt.inspection.trees import EXAMPLE, draw_trees
 
-    brackets = arguments.brackets or [EXAMPLE]
-    if len(arguments.title) not in (0, len(brackets)):
-        raise UserError(f"--title: {len(arguments.title)} titles for {len(brackets)} trees; give each one, or none")
-    titles = arguments.title or [" " * i for i in range(len(brackets))]
-    if len(set(titles)) < len(titles):
-        raise UserError("--title: two trees have the same title")
-    save(draw_trees(dict(zip(titles, map(parsed, brackets), strict=True))), arguments.output)
+    trees = [parsed(brackets) for brackets in arguments.brackets or [EXAMPLE]]
+    names = ["given"] * len(trees) if len(trees) == 1 else [f"given {i}" for i in range(1, len(trees) + 1)]
+    for directory in arguments.model:
+        (brackets,) = tfnmt.load(directory, "classifier").parse([" ".join(trees[0][0])])
+        print(f"{directory}\t{brackets}", file=output)
+        trees.append(parsed(brackets))
+        names.append(Path(directory).resolve().name)
+    titles = arguments.title or names
+    if len(titles) != len(trees) or len(set(titles)) != len(titles):
+        raise UserError(f"--title: give each of the {len(trees)} trees a title of its own")
+    save(draw_trees(dict(zip(titles, trees, strict=True))), arguments.output)
 
 
 def add_stack(figures):
@@ -137,6 +154,17 @@ def draw_stack(arguments, output):
     save(draw_shift_reduce(words, transitions), arguments.output)
     for action, stack, buffer in shift_reduce_steps(words, transitions):
         print(f"{action}\t{' | '.join(stack)}\t{' '.join(buffer)}", file=output)
+
+
+def add_graphs(figures):
+    add_figure(figures, "graphs", draw_graphs, "a sentence read by a static graph, and by calls of define-by-run")
+
+
+def draw_graphs(arguments, output):
+    from tfnmt.concepts.drawing import save
+    from tfnmt.inspection.graph_pictures import draw_static_and_by_run
+
+    save(draw_static_and_by_run(), arguments.output)
 
 
 def parsed(brackets):

@@ -4,6 +4,7 @@ import argparse
 import tempfile
 
 from _start import run
+from _tensorboard import add_board_options, profiled_steps
 from tfnmt.configuration import describe, parse_overrides
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
@@ -33,19 +34,23 @@ def parser():
         "--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="change the preset; see below"
     )
     parser.add_argument("--resume", action="store_true", help="go on with the run in DIR, after a kill at any moment")
+    add_board_options(parser)
     return parser
 
 
 def main(arguments, output):
+    from tfnmt.inspection.classifier_board import watch_classifier
     from tfnmt.models.classifier_training import train_classifier
 
     preset = find_preset(arguments.preset, CLASSIFIER_PRESETS)
     chosen = [f"task={arguments.task}", f"encoder={arguments.encoder}"]
     chosen += [] if arguments.epochs is None else [f"epochs={arguments.epochs}"]
     preset = ClassifierPreset(*parse_overrides(arguments.set + chosen, *vars(preset).values()))
+    profile_steps = profiled_steps(arguments)
     with tempfile.TemporaryDirectory() as directory:
         files = chosen_files(arguments, directory)
-        _, progress = train_classifier(arguments.output, preset, *files, arguments.vectors, arguments.resume)
+        watch = watch_classifier(arguments.output, preset, profile_steps) if not arguments.no_board else None
+        _, progress = train_classifier(arguments.output, preset, *files, arguments.vectors, arguments.resume, watch)
     measure = f"dev_{preset.training.selection}"
     print(
         f"{arguments.output}: best {measure} {abs(progress.best_score):.4f}, of epoch {progress.best_epoch}",

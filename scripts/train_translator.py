@@ -4,6 +4,7 @@ import argparse
 import tempfile
 
 from _start import run
+from _tensorboard import add_board_options, profiled_steps
 from tfnmt.configuration import describe, parse_overrides
 from tfnmt.errors import UserError
 from tfnmt.models.presets import PRESETS, Preset, find_preset
@@ -38,8 +39,7 @@ def parser():
         help="change the preset; see below",
     )
     parser.add_argument("--resume", action="store_true", help="go on with the run in DIR, after a kill at any moment")
-    parser.add_argument("--no-board", action="store_true", help="write nothing for TensorBoard to DIR/logs")
-    parser.add_argument("--profile-steps", metavar="A-B", help="let TensorFlow's profiler watch these batches")
+    add_board_options(parser)
     return parser
 
 
@@ -51,27 +51,16 @@ def main(arguments, output):
     preset = find_preset(arguments.preset)
     configurations = (preset.model, preset.text, preset.batching, preset.training)
     preset = Preset(*parse_overrides(arguments.set + settings, *configurations))
+    profile_steps = profiled_steps(arguments)
     with tempfile.TemporaryDirectory() as directory:
         files, dev_files = chosen_files(arguments, directory)
-        watch = None
-        if not arguments.no_board:
-            watch = watch_translator(arguments.output, preset, dev_files, profiled_steps(arguments.profile_steps))
+        watch = watch_translator(arguments.output, preset, dev_files, profile_steps) if not arguments.no_board else None
         _, progress = train_translator(arguments.output, preset, files, dev_files, arguments.resume, watch)
     measure = f"dev_{preset.training.selection}"
     print(
         f"{arguments.output}: best {measure} {abs(progress.best_score):.4f}, of epoch {progress.best_epoch}",
         file=output,
     )
-
-
-def profiled_steps(text):
-    """ "A-B" → (A, B); None for None."""
-    if text is None:
-        return None
-    first, _, last = text.partition("-")
-    if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last)):
-        raise UserError(f"--profile-steps {text}: should be A-B, whole numbers with 1 <= A <= B, such as 20-30")
-    return int(first), int(last)
 
 
 def chosen_files(arguments, directory):

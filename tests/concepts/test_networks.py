@@ -65,7 +65,7 @@ def test_hand_made_features_tell_directions_of_edges():
 def test_a_regression_on_telling_features_is_right():
     labels = np.arange(300) % len(SIGNS)
     x = np.eye(len(SIGNS))[labels]
-    assert regression_accuracy(x, labels, x[:7], labels[:7], epochs=60) == 1
+    assert regression_accuracy(x, labels, x[:7], labels[:7], epochs=30) == 1
 
 
 def test_inceptions_reduction_is_counted():

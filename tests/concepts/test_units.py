@@ -2,10 +2,19 @@ import keras
 import numpy as np
 
 from tfnmt.concepts.units import PIECES_B, PIECES_W, TOOTH_B, TOOTH_OUT, TOOTH_W, layer, maxout, relu
+from tfnmt.layers.maxout import activate
 
 
 def test_relu():
     assert relu(np.array([-2.0, 0.0, 3.0])).tolist() == [0, 0, 3]
+
+
+def test_the_layers_of_the_project_compute_the_same():
+    random = np.random.default_rng(1)
+    x, W, b = random.normal(size=(3, 5)), random.normal(size=(2, 5, 4)), random.normal(size=(2, 4))
+    np.testing.assert_allclose(activate(x, "relu"), relu(x))
+    columns = np.stack([x @ W[j] + b[j] for j in range(2)], axis=-1).reshape(3, 8)  # a unit's pieces side by side
+    np.testing.assert_allclose(activate(columns, "maxout"), maxout(x, W, b))
 
 
 def test_a_layer_is_keras_dense():

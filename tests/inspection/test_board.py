@@ -72,6 +72,7 @@ def test_histograms_graph_and_translations(runs, board):
     assert {weight.path for weight in runs[1].trainable_variables} <= set(tags["tensors"])
     assert tags["graph"]
     table = tf.make_ndarray(board.Tensors("translations")[-1].tensor_proto).item().decode()
+    assert len(board.Tensors("attention")) == 2
     assert table.startswith("| source | translation | reference |") and len(table.splitlines()) == 2 + 5
 
 

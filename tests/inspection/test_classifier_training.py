@@ -119,7 +119,13 @@ def test_products_are_counted_by_what_each_weight_meets():
     assert training_products_per_pair(weights, [batch, batch]) == 2 * multiplications
 
 
-def test_figures_beside_a_peer_and_by_length(tmp_path, monkeypatch):
+@pytest.fixture
+def quick_matrix_rate(monkeypatch):
+    """Not measured again and again."""
+    monkeypatch.setattr("tfnmt.inspection.classifier_training.matrix_rate", lambda *_: 100.0)
+
+
+def test_figures_beside_a_peer(tmp_path, monkeypatch, quick_matrix_rate):
     (tmp_path / "spinn_worker.py").write_text(FAKE_WORKER)
     monkeypatch.setattr("tfnmt.inspection.classifier_training.PEERS", tmp_path)
     figures = compare_training(OPTIONS)
@@ -127,17 +133,29 @@ def test_figures_beside_a_peer_and_by_length(tmp_path, monkeypatch):
     assert figures["unit"] == "pairs/s"
     assert (figures["peer_weights"], figures["peer_memory_growth"]) == (40, 7)
     assert figures["ratio_min"] <= figures["ratio"] <= figures["ratio_max"]
-    assert figures["share_of_matrix_rate"] > 0 < figures["matrix_gflops"]
+    assert figures["matrix_gflops"] == 100
+    assert figures["share_of_matrix_rate"] == pytest.approx(figures["ours"] * figures["mflop_per_pair"] / 1e5)
     json.dumps(figures)
 
+
+def test_figures_by_length_and_one_by_one(monkeypatch, quick_matrix_rate):
+    trained = []
+
+    def timed_fit(model, batches):
+        def train():
+            trained.append([sentences["words"].shape for sentences, _ in batches])
+            return 0.5 * len(batches)
+
+        return 3.0, train
+
+    monkeypatch.setattr("tfnmt.inspection.classifier_training.timed_fit", timed_fit)
     figures = compare_lengths(OPTIONS)
-    assert figures["growth"] == 1 / figures["ratio"]
-    assert figures["unit"] == "words/s"
+    assert (figures["ours"], figures["peer"], figures["growth"], figures["unit"]) == (48, 48, 1, "words/s")
+    assert trained[:2] == [[(4, 6)] * 2, [(12, 2)] * 2]
 
-
-def test_figures_beside_itself_one_by_one():
     figures = compare_training(SimpleNamespace(**vars(OPTIONS) | {"peer": "batch-1", "peer_python": None}))
-    assert figures["ours"] > 0 < figures["peer"]
+    assert (figures["ours"], figures["peer"], figures["ratio"]) == (3 / 0.5, 1 / 0.5, 3)
+    assert figures["first_step_seconds"] == 3
     assert "peer_weights" not in figures
 
 

@@ -117,7 +117,8 @@ def test_the_benchmark_counts_the_same():
     assert products_per_target_word(*our_weights(model), [batch]) == pytest.approx(2 * counted / T_)
 
 
-def test_the_script_prints_one_object_or_a_table():
+def test_the_script_prints_one_object_or_a_table(monkeypatch):
+    monkeypatch.setattr("tfnmt.inspection.cost.matrix_rate", lambda *shape: 100.0)
     options = ["--preset", "tiny", "--set", *(f"{key}={value}" for key, value in SIZES.items()), "vocabulary_size=20"]
     options += ["--source-words", T, "--target-words", T_, "--batch-size", 2]
     figures = json.loads(call(*options, "--json"))

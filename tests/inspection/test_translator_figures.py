@@ -42,7 +42,7 @@ def test_principal_components_keep_distances_where_all_are_kept():
 def test_groups_that_lie_apart():
     figures = group_figures(np.array([[0.0], [1], [10], [11]]), [0, 0, 1, 1])
     assert (figures["mean_rank"], figures["best_rank"], figures["chance_rank"]) == (1, 1, 2)
-    assert figures["nearest_in_group"] == 1
+    assert figures["nearest_in_group"] == 1 and figures["chance_nearest"] == pytest.approx(1 / 3)
     # a = 1; b = 10.5 for the outer points and 9.5 for the inner ones.
     assert figures["silhouette"] == pytest.approx((9.5 / 10.5 + 8.5 / 9.5) / 2)
 

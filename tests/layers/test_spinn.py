@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.layers.tree_batches import Vectors, shapes_of_trees
+from tests.layers.tree_batches import Vectors, batch_of, random_tree, shapes_of_trees
 from tfnmt.define_by_run import recursive, spinn
 from tfnmt.layers.spinn import LevelEncoder, SpinnEncoder
-from tfnmt.text.parses import from_brackets, to_brackets
+from tfnmt.text.parses import REDUCE, from_brackets, to_brackets
 
 UNITS = 3
 BATCHES = shapes_of_trees()
@@ -65,12 +65,6 @@ def test_level_by_level_is_plain_recursion(vector_size):
     assert run.experimental_get_tracing_count() == 1
 
 
-def test_eager_execution_gives_the_same():
-    encoder = level_encoder()
-    run = lambda batch: results_and_gradients(encoder, ["root", "nodes"], encoder, batch)  # noqa: E731
-    check_same(run(BATCHES["mixed"]), in_a_graph(run)(BATCHES["mixed"]))
-
-
 def spinn_encoder(parse, tracker_units=2):
     keras.utils.set_random_seed(6)
     encoder = SpinnEncoder(Vectors(2 * UNITS), UNITS, tracker_units, parse)
@@ -119,10 +113,9 @@ def test_a_tracker_parses_as_its_twin(seed):
             assert again == list(transitions[: 2 * len(real) - 1])
 
 
-@pytest.mark.parametrize("parse", ["given", "sampled"])
-def test_shapes_may_be_known_when_the_graph_is_made(parse):
-    encoder, batch = spinn_encoder(parse), BATCHES["mixed"]
-    options = {"seed": tf.constant([1, 2])} if parse == "sampled" else {}
+def test_shapes_may_be_known_when_the_graph_is_made():
+    encoder, batch = spinn_encoder("sampled"), BATCHES["mixed"]
+    options = {"seed": tf.constant([1, 2])}
     run = lambda batch: results_and_gradients(encoder, ["root"], lambda batch: encoder(batch, **options), batch)  # noqa: E731
     check_same(tf.function(run)(batch), run(batch))
 
@@ -133,3 +126,90 @@ def test_level_by_level_is_python_lists():
     for batch in BATCHES.values():
         twin = results_and_gradients(encoder, ["root", "nodes"], lambda batch: spinn.encode(encoder, batch), batch)
         check_same(run(batch), twin)
+
+
+ENCODERS = {
+    "level": level_encoder,
+    "given": lambda: spinn_encoder("given"),
+    "sampled": lambda: spinn_encoder("sampled"),
+}
+TREES = [random_tree(np.random.default_rng(8), n) for n in (3, 6, 1, 4)]
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_padding_and_order_change_nothing(name):
+    encoder, batch = ENCODERS[name](), batch_of(TREES)
+    run = in_a_graph(encoder)
+    expected = run(batch)
+    padded = {key: tf.pad(value, [[0, 0], [0, 3]]) for key, value in batch.items()}
+    check_same(run(padded)["root"], expected["root"])
+    order = [2, 0, 3, 1]
+    found = run({key: tf.gather(value, order) for key, value in batch.items()})
+    for key in expected:
+        check_same(found[key], tf.gather(expected[key], order))
+    for s in range(len(TREES)):
+        alone = run({key: value[s : s + 1] for key, value in batch.items()})
+        check_same(alone["root"][0], expected["root"][s])
+
+
+@pytest.mark.parametrize("name", ["level", "given"])
+def test_gradients_are_the_slopes_of_finite_differences(name):
+    encoder, batch = ENCODERS[name](), batch_of(TREES)
+
+    @tf.function
+    def loss():
+        root = encoder(batch)["root"]
+        return tf.reduce_sum(root * tf.sin(1.0 + tf.range(UNITS, dtype=root.dtype)))
+
+    with tf.GradientTape() as tape:
+        value = loss()
+    random = np.random.default_rng(9)
+    for variable, gradient in zip(variables(encoder), tape.gradient(value, variables(encoder)), strict=True):
+        direction = 1e-6 * random.normal(size=variable.shape)
+        variable.assign_add(direction)
+        above = loss()
+        variable.assign_sub(2 * direction)
+        slope = (above - loss()) / 2
+        variable.assign_add(direction)
+        np.testing.assert_allclose(slope, np.sum(tf.convert_to_tensor(gradient) * direction), rtol=1e-5, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["level", "given"])
+def test_the_work_is_one_row_for_each_parent_and_one_for_each_transition(name, monkeypatch):
+    """Forward and back: nothing is composed for padding, for SHIFT, or twice."""
+    encoder, batch = ENCODERS[name](), batch_of(TREES)
+    rows = {"compose": 0, "tracker": 0}
+
+    def counting(part, step):
+        def counted(first, *others):
+            rows[part] += len(first)
+            return step(first, *others)
+
+        return counted
+
+    for part in rows:
+        if hasattr(encoder, part):
+            layer = getattr(encoder, part)
+            monkeypatch.setattr(layer, "step", counting(part, layer.step))
+    results_and_gradients(encoder, ["root"], encoder, batch)
+    assert rows["compose"] == 2 * sum(tree.count(REDUCE) for tree in TREES)
+    assert rows["tracker"] == (2 * sum(map(len, TREES)) if name == "given" else 0)
+
+
+def test_draws_follow_the_tracker_s_probabilities():
+    """Three words leave one choice: SHIFT or REDUCE after the second."""
+    encoder = spinn_encoder("sampled")
+    trees = 4000
+    batch = {"words": tf.constant([[1, 2, 3]] * trees)}
+    run = in_a_graph(lambda batch: encoder(batch, seed=tf.constant([5, 6])), names=["words"])
+    found = run(batch)
+    reduced = found["transitions"][:, 2] == REDUCE
+    probability = tf.exp(tf.boolean_mask(found["log_probability"], reduced))[0]
+    assert abs(np.mean(reduced) - probability) < 4 * np.sqrt(probability * (1 - probability) / trees)
+    again = run(batch)
+    np.testing.assert_array_equal(found["transitions"], again["transitions"])
+
+
+def test_a_parse_from_nowhere_is_an_error():
+    with pytest.raises(ValueError, match="'guessed'"):
+        SpinnEncoder(Vectors(2), 1, 1, parse="guessed")

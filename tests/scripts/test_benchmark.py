@@ -11,11 +11,16 @@ import pytest
 
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.errors import UserError
+from tfnmt.inspection import translation_speed
 from tfnmt.inspection.alternation import alternate, ratio_figures
 from tfnmt.inspection.matrix_rate import matrix_rate
+from tfnmt.inspection.memory_rate import memory_rate
 from tfnmt.inspection.peer_process import PeerProcess
 from tfnmt.inspection.translator_training import compare_training, our_model
 from tfnmt.inspection.work import meets, our_weights, products_per_target_word
+from tfnmt.models.configuration import TranslatorConfiguration
+from tfnmt.models.presets import PRESETS, Preset
+from tfnmt.text.configuration import TextConfiguration
 from tfnmt.text.tokenizers import WordTokenizer
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "benchmark.py"
@@ -153,3 +158,29 @@ def test_a_peer_is_asked_for_at_once():
     assert finished.returncode == 2
     (line,) = finished.stderr.splitlines()
     assert line.startswith("error: the following arguments are required: --peer, --peer-python")
+
+
+def test_figures_of_translating(monkeypatch):
+    """Of a preset: as many words as there are in the sentences, whatever the random weights would write."""
+    sizes = dict.fromkeys(("source_embedding_size", "target_embedding_size", "encoder_units", "attention_units"), 2)
+    small = Preset(TranslatorConfiguration(**sizes, decoder_units=4), TextConfiguration(vocabulary_size=9))
+    monkeypatch.setitem(PRESETS, "small", small)
+    monkeypatch.setattr(translation_speed, "matrix_rate", lambda *shape: 2.0)
+    monkeypatch.setattr(translation_speed, "memory_rate", lambda: 4.0)
+    options = SimpleNamespace(preset="small", model=None, source=None, beam_size=3, batch_size=4, rounds=1)
+    figures = translation_speed.translation_speed(options)
+    assert figures["words"] == 200 and figures["sentences"] == 10
+    assert figures["seconds_per_word"] == pytest.approx(1 / figures["ours"] / 20)
+    # The decoder's matrices, [in, out]: three times GRU and its U, W_a, v, readout, scores of 9 words.
+    gru, second, attention, readout = 2 * 12 + 4 * 12, 4 * 12 + 4 * 12, 4 * 2 + 2, 4 * 2 + 2 * 2 + 4 * 2
+    assert figures["mbytes_per_step"] == pytest.approx(4e-6 * (gru + second + attention + readout + 2 * 9))
+    assert figures["floor_of_memory"] == pytest.approx(figures["mbytes_per_step"] / 4.0 / 1000 / 4)
+    assert figures["floor_of_operations"] == pytest.approx(figures["mflop_per_word"] / 2.0 / 1000)
+    assert figures["share_of_matrix_rate"] == pytest.approx(
+        figures["floor_of_operations"] / figures["seconds_per_word"]
+    )
+    json.dumps(figures)
+
+
+def test_memory_rate():
+    assert memory_rate(megabytes=1, seconds=0.001) > 0

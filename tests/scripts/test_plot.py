@@ -22,6 +22,20 @@ def test_trees_are_drawn(tmp_path):
     assert "given" in drawn and "learned" in drawn
 
 
+def test_a_models_tree_stands_beside_the_one_given(tmp_path, monkeypatch):
+    class Parser:
+        def parse(self, texts):
+            assert texts == ["a b c"]
+            return ["( a ( b c ) )"]
+
+    monkeypatch.setattr("tfnmt.load", lambda directory, kind: Parser(), raising=False)
+    path = tmp_path / "trees.svg"
+    told = call("tree", "--output", path, "--brackets", "( ( a b ) c )", "--model", "runs/reinforced")
+    assert told == "runs/reinforced\t( a ( b c ) )\n"
+    drawn = path.read_text(encoding="utf-8")
+    assert "given" in drawn and "reinforced" in drawn
+
+
 def test_the_stack_is_drawn_and_told(tmp_path):
     told = call("stack", "--output", tmp_path / "a.png", "--brackets", "( a ( b c ) )")
     assert told.splitlines() == ["begin\t\ta b c", "SHIFT × 3\ta | b | c\t", "REDUCE × 2\t(a (b c))\t", "pop\t\t"]
@@ -33,7 +47,7 @@ def test_the_stack_is_drawn_and_told(tmp_path):
     [
         (["stack", "--output", "a.jpg"], "--output a.jpg: its name must end in .png or .svg"),
         (["saddle", "--output", "a"], "--output a: its name must end in .png or .svg or .gif"),
-        (["tree", "--output", "a.png", "--title", "x", "y"], "--title: 2 titles for 1 trees"),
+        (["tree", "--output", "a.png", "--title", "x", "y"], "--title: give each of the 1 trees a title of its own"),
         (["tree", "--output", "a.png", "--brackets", "( a b"], "--brackets '( a b': 1 brackets are never closed"),
         (["pca", "--output", "a.png", "--model", "absent"], "absent: there is no such model directory"),
         (["attention", "--output", "a.png", "--model", "absent", "--sentence", "a"], "absent: there is no such"),

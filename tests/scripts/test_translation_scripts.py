@@ -4,16 +4,19 @@ import csv
 import gzip
 import io
 import json
+import math
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import average_checkpoints
 import evaluate_translator
 import numpy as np
 import pytest
 import sacrebleu
+import score
 import train_translator
 import translate
 
@@ -98,8 +101,12 @@ def test_a_training_killed_without_warning_goes_on(model, training_options, tmp_
 
 def translated(model, text, monkeypatch, *options):
     """What translate.py makes of bytes on its standard input."""
+    return call_with(text, monkeypatch, "--model", model, *options)
+
+
+def call_with(text, monkeypatch, *options):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
-    return call(translate, "--model", model, *options)
+    return call(translate, *options)
 
 
 def test_translate_gives_a_line_for_a_line(model, monkeypatch):
@@ -112,6 +119,54 @@ def test_translate_gives_a_line_for_a_line(model, monkeypatch):
     windows = text.replace(b"\n", b"\r\n") + b"\r\n"
     assert translated(model, windows, monkeypatch, "--beam-size", 2).split("\n") == [*expected, ""]
     assert translated(model, b"", monkeypatch) == ""
+
+
+def test_translate_with_scores_alignments_and_prefixes(model, monkeypatch, tmp_path):
+    lines = ["The dog sees a red ball.", "", "A cat."]
+    (tmp_path / "prefixes").write_text("Der\n\nEine Katze\n", encoding="utf-8")
+    options = ["--scores", "--alignments", "--beam-size", 2, "--length-penalty", 0]
+    options += ["--prefix-file", tmp_path / "prefixes"]
+    text = "\n".join(lines).encode()
+    first, empty, last = translated(model, text, monkeypatch, *options).splitlines()
+    assert empty == "\t0.0000\t" and last.startswith("Eine Katze")
+    words, score, pairs = first.split("\t")
+    assert words.startswith("Der") and float(score) < 0
+    assert [int(pair.split("-")[1]) for pair in pairs.split()] == list(range(len(pairs.split())))
+
+    best = translated(model, text, monkeypatch, *options, "--n-best", 2).splitlines()
+    numbers, _, scores, _ = zip(*(line.split(" ||| ") for line in best), strict=True)
+    assert numbers == ("0", "0", "1", "2", "2") and float(scores[0]) >= float(scores[1])
+    assert best[0] == " ||| ".join(["0", *first.split("\t")])
+
+
+def test_scores_of_what_was_translated(model, monkeypatch, tmp_path):
+    """Ensembles of a model with itself score the same, and so does force decoding."""
+    source = tmp_path / "source"
+    source.write_text("The dog sees a red ball.\nA cat.\n", encoding="utf-8")
+    options = ["--scores", "--length-penalty", 0, "--beam-size", 2]
+    twice = call_with(source.read_bytes(), monkeypatch, "--model", model, model, *options)
+    texts, scores = zip(*(line.split("\t") for line in twice.splitlines()), strict=True)
+    (tmp_path / "target").write_text("".join(text + "\n" for text in texts), encoding="utf-8")
+    files = ["--source", source, "--target", tmp_path / "target"]
+    *lines, totals = call(score, "--model", model, *files, "--word-level", "--json").splitlines()
+    totals = json.loads(totals)
+    for line, text, expected in zip(lines, texts, map(float, scores), strict=True):
+        of_all, of_words = line.split("\t")
+        *of_words, of_end = map(float, of_words.split())
+        assert sum(of_words) + of_end == pytest.approx(float(of_all), abs=0.01)
+        # The search has stopped at the maximum length, before an end.
+        assert sum(of_words) == pytest.approx(expected, abs=0.01)
+        assert len(of_words) >= len(text.split())  # punctuation is a word of its own
+    of_all = [float(line.split("\t")[0]) for line in lines]
+    assert totals["log_probability"] == pytest.approx(sum(of_all), abs=0.01)
+    assert totals["perplexity"] == pytest.approx(math.exp(-totals["log_probability"] / totals["tokens"]))
+    assert totals["sentences"] == 2 and totals["words"] == totals["tokens"] - 2
+
+
+def test_averaged_checkpoints_are_a_model(model, monkeypatch, tmp_path):
+    printed = call(average_checkpoints, "--model", model, "--last", 2, "--output", tmp_path / "mean")
+    assert printed.startswith(f"{tmp_path / 'mean'}: the mean of step-")
+    assert translated(tmp_path / "mean", b"A cat.\n", monkeypatch, "--method", "sample").count("\n") == 1
 
 
 def test_translate_answers_while_it_is_fed_and_stops_quietly_when_nobody_listens(model):

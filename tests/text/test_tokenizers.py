@@ -98,6 +98,22 @@ def test_what_was_never_seen_is_unknown(tokenizer):
     assert tokenizer.encode(tf.constant([b"\xff\xfe"])).numpy()[0][-1] == UNKNOWN
 
 
+def test_surfaces_stand_for_the_ids_and_unknown_words_can_be_given_back(tokenizer):
+    texts = tf.constant([PLAIN[0], "Ein 猫 sieht", ""])
+    ids, surfaces = tokenizer.encode(texts), tokenizer.surfaces(texts)
+    assert surfaces.row_lengths().numpy().tolist() == ids.row_lengths().numpy().tolist()
+    back = tokenizer.decode(ids.to_tensor(PADDING), unknown=surfaces.to_tensor(""))
+    assert back[1:].numpy().tolist() == [text.encode() for text in tokenized(["Ein 猫 sieht", ""], tokenizer)]
+    assert back[0] == tokenizer.decode(ids)[0]
+    begins = tokenizer.begins_word(ids.to_tensor(PADDING)[0, : ids.row_lengths()[0]])
+    words = len(tokenizer.surfaces([PLAIN[0]])[0]) if tokenizer.kind == "word" else len(PLAIN[0].split())
+    assert int(tf.reduce_sum(tf.cast(begins, tf.int32))) == words
+
+
+def tokenized(texts, tokenizer):
+    return [text.lower() if tokenizer.options()["lowercase"] else text for text in texts]
+
+
 def test_special_names_in_the_text_are_only_text(tokenizer):
     ids = tokenizer.encode(tf.constant(["<s> <pad> </s>"])).numpy()[0]
     assert not {PADDING, START, END} & set(ids.tolist())

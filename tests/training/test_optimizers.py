@@ -116,3 +116,12 @@ def test_wrong_values_name_the_key_and_what_is_allowed(wrong):
     (key,) = wrong
     with pytest.raises(UserError, match=f"{key}=.*: allowed is "):
         TrainingConfiguration(**wrong)
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adadelta", "rmsprop", "sgd"])
+def test_weight_decay_takes_a_part_of_every_weight(optimizer):
+    """Where there is no gradient, it is all that an update does: w − rate · decay · w."""
+    configuration = TrainingConfiguration(optimizer=optimizer, learning_rate=0.1, weight_decay=0.5)
+    weight = keras.Variable(np.array([2.0, -4.0], np.float32))
+    make_optimizer(configuration, 100).apply([np.zeros(2, np.float32)], [weight])
+    np.testing.assert_allclose(weight, [1.9, -3.8], rtol=1e-6)

@@ -12,7 +12,7 @@ from matplotlib.patches import FancyBboxPatch
 from tfnmt.concepts.drawing import BLUE, ORANGE, SKY, new_figure
 
 SIZE, MAPS, REDUCED = 28, 200, 64
-"""The post's numbers: 200 feature maps of 28×28, reduced to 64."""
+"""200 feature maps of 28×28, reduced to 64, as in the post's example (which has 192)."""
 
 BRANCHES = (
     (("1 × 1", 64),),
@@ -112,14 +112,16 @@ def _draw_module(axes):
     box(1.5, 0, f"{MAPS} maps", "white")
     box(1.5, 3.6, f"{total} maps", "white")
     for column, branch in enumerate(BRANCHES):
-        heights = (1.2, 2.4)[-len(branch) :] if len(branch) == 2 else (1.8,)
+        heights = (1.2, 2.4) if len(branch) == 2 else (1.8,)
+        x = column if len(branch) == 2 else column - 0.25  # aside, out of the other arrows' way
+        door = 1.5 + 0.25 * (column - 1.5)
         for height, (kind, kernels) in zip(heights, branch, strict=True):
             color = {"1 × 1": SKY, "pooling": "lightgrey"}.get(kind, ORANGE)
-            box(column, height, kind if kernels is None else f"{kind}\n{kernels} kernels", color)
-        arrow((1.5, 0.25), (column, heights[0] - 0.25))
+            box(x, height, kind if kernels is None else f"{kind}\n{kernels} kernels", color)
+        arrow((door, 0.25), (x, heights[0] - 0.25))
         for lower, upper in zip(heights, heights[1:], strict=False):
-            arrow((column, lower + 0.25), (column, upper - 0.25))
-        arrow((column, heights[-1] + 0.25), (1.5, 3.35))
-    axes.set(xlim=(-0.6, 3.6), ylim=(-0.3, 3.9))
+            arrow((x, lower + 0.25), (x, upper - 0.25))
+        arrow((x, heights[-1] + 0.25), (door, 3.35))
+    axes.set(xlim=(-0.8, 3.6), ylim=(-0.3, 3.9))
     axes.set_title("an inception module", fontsize=10)
     axes.axis("off")

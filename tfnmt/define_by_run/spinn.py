@@ -10,6 +10,7 @@ import tensorflow as tf
 from tfnmt.layers.pointers import legal_moves
 from tfnmt.layers.recurrence import held_for_one_step
 from tfnmt.layers.spinn import gumbel_noise, log_probability
+from tfnmt.layers.tracker import UNLIKELY
 from tfnmt.text.parses import NOTHING, REDUCE, SHIFT
 
 
@@ -82,8 +83,8 @@ def peek(phrases, at, nothing):
 def choose(tracker, h, buffers, stacks, noise=None):
     """What the tracker decides from its h [sentences, units]: a transition for every sentence."""
     legal = [[len(buffer) > 0, len(stack) > 1] for buffer, stack in zip(buffers, stacks, strict=True)]
-    scores = tracker.scores(h, tf.constant(legal))
-    moves = tf.argmax(scores if noise is None else scores + noise, axis=1).numpy()
+    scores = tracker.scores(h) if noise is None else tracker.scores(h) + noise
+    moves = tf.argmax(tf.where(tf.constant(legal), scores, UNLIKELY), axis=1).numpy()
     return [(SHIFT, REDUCE)[move] if any(moves_) else NOTHING for move, moves_ in zip(moves, legal, strict=True)]
 
 
@@ -101,7 +102,8 @@ def _results(encoder, stacks, nodes, transitions, trackings):
         "transitions": transitions,
     }
     if trackings and encoder.tracker.predicts:
-        scores = encoder.tracker.scores(tf.stack(trackings, axis=1), legal_moves(transitions))
+        scores = encoder.tracker.scores(tf.stack(trackings, axis=1))
+        scores = tf.where(legal_moves(transitions), scores, UNLIKELY)
         results["transition_scores"] = scores
         if encoder.parse == "sampled":
             results["log_probability"] = log_probability(scores, transitions)

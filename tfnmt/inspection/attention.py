@@ -22,7 +22,7 @@ def attention_matrices(model, texts, beam_size=5):
     """
     if not all(text.strip() for text in texts):
         raise UserError("a sentence is empty: there is nothing to look at")
-    searcher = Searcher(model, SearchConfiguration(beam_size=beam_size, alignments=True))
+    searcher = Searcher(model, SearchConfiguration(beam_size=beam_size, alignments=True, minimum_length=1))
     matrices = []
     for source, found in zip(model.source_ids(texts).numpy(), searcher.translate(texts), strict=True):
         read, written = (source != 0).sum(), found.lengths[0]

@@ -1,13 +1,18 @@
 """What TensorBoard shows of any training run: figures while it runs, histograms, settings with their final scores."""
 
+import dataclasses
 import time
 from pathlib import Path
 
 import keras
+import numpy as np
 import tensorflow as tf
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from tensorboard.plugins.hparams import api as hparams
 
 LOGS = "logs"
+PROJECTED_WORDS = 2000
+"""Word vectors in the projector: enough to see structure, and a file of a megabyte or two."""
 STEPS_BETWEEN = 50
 """Batches between two points of a curve: often enough to follow a run, and under 3% of its time."""
 
@@ -98,6 +103,18 @@ class Board(keras.callbacks.Callback):
         with self.writer.as_default(step=self.step()):
             for name, value in figures.items():
                 tf.summary.scalar(name, value)
+
+
+def preset_settings(preset):
+    """{key: value} of all configurations of a preset."""
+    return {key: value for part in vars(preset).values() for key, value in dataclasses.asdict(part).items()}
+
+
+def picture(figure):
+    """A figure of matplotlib's as an image, uint8 [1, height, width, 4]."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[np.newaxis]
 
 
 def _metrics(model):

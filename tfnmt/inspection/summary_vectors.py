@@ -95,8 +95,9 @@ def group_figures(vectors, groups):
     Returns:
         A dictionary: "mean_rank" of the own group's members among all others of each vector, in order of distance;
         "best_rank" and "chance_rank", what it would be if they came first, and if the order were by lot;
-        "nearest_in_group", the share of vectors whose nearest is of their group; and the mean "silhouette" (Rousseeuw
-        1987), (b − a) / max(a, b) of the mean distances a within the group and b to the nearest other group.
+        "nearest_in_group", the share of vectors whose nearest is of their group, and "chance_nearest"; and the mean
+        "silhouette" (Rousseeuw 1987), (b − a) / max(a, b) of the mean distances a within the group and b to the
+        nearest other group.
     """
     groups = np.asarray(groups)
     distances = np.linalg.norm(vectors[:, np.newaxis] - vectors, axis=-1)
@@ -116,6 +117,7 @@ def group_figures(vectors, groups):
         "best_rank": float(np.mean(best)),
         "chance_rank": len(groups) / 2,
         "nearest_in_group": float(np.mean(nearest)),
+        "chance_nearest": float(np.mean([(groups == group).sum() - 1 for group in groups])) / (len(groups) - 1),
         "silhouette": float(np.mean(silhouettes)),
     }
 

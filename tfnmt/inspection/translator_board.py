@@ -1,20 +1,18 @@
 """What TensorBoard shows of a translator beside its figures: translations, the graph, vectors in the projector."""
 
-import dataclasses
 from pathlib import Path
 
 import keras
 import tensorflow as tf
 
-from tfnmt.inspection.board import LOGS, Board
+from tfnmt.inspection.attention import attention_matrices, draw_attention
+from tfnmt.inspection.board import LOGS, PROJECTED_WORDS, Board, picture, preset_settings
 from tfnmt.inspection.projector import write_projector
 from tfnmt.training.callbacks import averaged_weights
 
 SHOWN = 5
 """Dev sentences whose translations are followed."""
 PROJECTED_SENTENCES = 500
-PROJECTED_WORDS = 2000
-"""Enough to see structure, and files of a megabyte or two."""
 
 
 def watch_translator(directory, preset, dev_files, profile_steps=None):
@@ -27,10 +25,9 @@ def watch_translator(directory, preset, dev_files, profile_steps=None):
         profile_steps: see `Board`.
     """
     logs = Path(directory, LOGS)
-    settings = {key: value for part in vars(preset).values() for key, value in dataclasses.asdict(part).items()}
 
     def watch(model):
-        return [Board(logs, settings, profile_steps), TranslatorBoard(logs, model, *dev_files.sides())]
+        return [Board(logs, preset_settings(preset), profile_steps), TranslatorBoard(logs, model, *dev_files.sides())]
 
     return watch
 
@@ -65,13 +62,21 @@ class TranslatorBoard(keras.callbacks.Callback):
         shown = self.sources[:SHOWN]
         with averaged_weights(self.model):
             translations = self.translator.translate(shown, beam_size=1)
+            matrices = self._attention(shown[:2])
         rows = zip(shown, translations, self.references, strict=False)
         table = "| source | translation | reference |\n|---|---|---|\n" + "".join(
             "| " + " | ".join(text.replace("|", "\\|") for text in row) + " |\n" for row in rows
         )
         with self.writer.as_default(step=int(self.model.optimizer.iterations)):
             tf.summary.text("translations", table)
+            if matrices:
+                tf.summary.image("attention", picture(draw_attention(matrices)))
         self.writer.flush()
+
+    def _attention(self, texts):
+        if self.translator.configuration.attention == "none":
+            return []
+        return attention_matrices(self.translator, texts, beam_size=1)
 
     def on_train_end(self, logs=None):
         encoder, tokenizer = self.translator.encoder, self.translator.source_tokenizer

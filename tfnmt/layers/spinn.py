@@ -11,7 +11,7 @@ from tfnmt.layers.parser import parse
 from tfnmt.layers.pointers import legal_moves, plan_by_height, plan_by_step
 from tfnmt.layers.recurrence import held_for_one_step, in_parts
 from tfnmt.layers.stack import grow
-from tfnmt.layers.tracker import Tracker
+from tfnmt.layers.tracker import UNLIKELY, Tracker
 from tfnmt.layers.tree_lstm import TreeLSTM
 from tfnmt.text.parses import NOTHING, REDUCE
 from tfnmt.text.vocabulary import PADDING
@@ -166,7 +166,8 @@ class SpinnEncoder(TreeEncoder):
         )
         results = self.read(h, plan["rows"], transitions)
         if self.tracker.predicts:
-            scores = self.tracker.scores(tf.gather(tracking, plan["places"]), legal_moves(transitions))
+            scores = tf.gather(self.tracker.scores(tracking), plan["places"])
+            scores = tf.where(legal_moves(transitions), scores, UNLIKELY)
             results["transition_scores"] = scores
             if self.parse == "sampled":
                 results["log_probability"] = log_probability(scores, transitions)

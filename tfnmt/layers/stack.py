@@ -45,23 +45,24 @@ def grow(step, leaves, children, ends, weights, constants, states=(), looks=None
         iteration, in the order of the looks, [all_steps, size].
     """
     arguments = (tuple(leaves), tuple(states), dict(weights), dict(constants))
-    words = tf.shape(leaves[0])[0]
-    sentences = tf.shape(states[0])[0] if states else 0
-    schedule = _Schedule(words, sentences, children, ends, looks, look_ends, whose)
+    schedule = _Schedule(tf.shape(leaves[0])[0], children, ends, looks, look_ends, whose)
 
-    def held_step(t, seen, states, constants, product):
-        made, states = step(seen | schedule.numbers(t), states, Held(product, constants))
+    def held_step(seen, numbers, states, constants, product):
+        made, states = step(seen | numbers, states, Held(product, constants))
         return tuple(made), tuple(states)
 
     @tf.custom_gradient
     def run(*flat):
         leaves, states, weights, constants = tf.nest.pack_sequence_as(arguments, flat)
-        table, states_after, products = _forward(held_step, schedule, leaves, states, weights, constants)
+        table, states_after, kept = _forward(held_step, schedule, leaves, states, weights, constants)
 
         def gradient(*d_results):
             d_table, d_states_after = d_results[:2], d_results[2:]
-            known = (table, (states, states_after), weights, constants, products)
-            return tf.nest.flatten(_backward(held_step, schedule, *known, d_table, d_states_after))
+            known = (table, weights, constants, kept)
+            d_leaves, d_states, *others = _backward(held_step, schedule, *known, d_table, d_states_after)
+            # Those who never read have states too.
+            d_states = (_with_rows(d, tf.shape(state)[0]) for d, state in zip(d_states, states, strict=True))
+            return tf.nest.flatten((d_leaves, tuple(d_states), *others))
 
         return (*table, *states_after), gradient
 
@@ -70,88 +71,79 @@ def grow(step, leaves, children, ends, weights, constants, states=(), looks=None
 
 
 class _Schedule:
-    """Which rows each iteration reads and writes; the arguments are those of `grow`."""
+    """Which rows each iteration reads and writes; the arguments are those of `grow`.
 
-    def __init__(self, words, sentences, children, ends, looks, look_ends, whose):
-        self.words, self.sentences = words, sentences
-        self.children, self.looks, self.whose = children, looks, whose
+    All of it is cut into pieces before the loop, so that an iteration takes its own with one operation each.
+    """
+
+    def __init__(self, words, children, ends, looks, look_ends, whose):
+        self.words, self.parents = words, tf.shape(children)[0]
         self.iterations = tf.shape(ends)[0]
-        self.starts = tf.concat([[0], ends], axis=0)
-        self.look_starts = self.starts if looks is None else tf.concat([[0], look_ends], axis=0)
+        counts = _differences(ends)
+        children = _pieces(children, counts)
+        self.reads = {"h": children, "c": children}
+        self.numbers = {}
+        self.writes = _pieces(1 + words + tf.range(self.parents), counts)
+        if looks is not None:
+            self.reading = _differences(look_ends)
+            self.sizes = tf.stack([self.reading, -tf.ones_like(self.reading)], axis=1)
+            self.reads["looks"] = _pieces(looks, self.reading)
+            self.numbers["whose"] = _pieces(whose, counts)
 
-    def read(self, t):
-        """The rows that iteration t reads, by the names of what it sees there."""
-        children = self.children[self.starts[t] : self.starts[t + 1]]
-        rows = {"h": children, "c": children}
-        return rows if self.looks is None else rows | {"looks": self.looks[self.steps(t)]}
-
-    def numbers(self, t):
-        """What else iteration t sees."""
-        return {} if self.whose is None else {"whose": self.whose[self.starts[t] : self.starts[t + 1]]}
-
-    def written(self, t):
-        """The rows that iteration t writes: the first, and the one after the last."""
-        return 1 + self.words + self.starts[t], 1 + self.words + self.starts[t + 1]
-
-    def steps(self, t):
-        """Where the looks of iteration t lie among all, as a slice."""
-        return slice(self.look_starts[t], self.look_starts[t + 1])
-
-    def reading(self, t):
-        """How many sentences still read at iteration t."""
-        return self.look_starts[t + 1] - self.look_starts[t]
-
-    def states_before(self, t, states):
-        """Those before iteration t, of the sentences that still read, among the first and all others [.., size]."""
-        # All sentences have a first state; after iteration t − 1, those that read then.
-        at = tf.where(t == 0, 0, self.sentences + self.look_starts[tf.maximum(t - 1, 0)])
-        return tuple(x[at : at + self.reading(t)] for x in states)
+    def those_who_read(self, t, states):
+        """Of all sentences' states [.., size], those of the first so many: who still read at iteration t."""
+        if not states:
+            return states
+        size = tf.gather(self.sizes, t)
+        return tuple(tf.slice(state, [0, 0], size) for state in states)
 
 
 def _forward(step, schedule, leaves, states, weights, constants):
-    """All iterations: the table, the states after each, and the products, which the backward loop needs."""
+    """All iterations: the table, the states after each, and what the backward loop needs: states before, products."""
     iterations = schedule.iterations
-    table = tuple(new_table(leaf, tf.shape(schedule.children)[0]) for leaf in leaves)
+    table = tuple(new_table(leaf, schedule.parents) for leaf in leaves)
     states = any_rows(states)
-    states_after = tuple(_new_array(state.dtype, iterations, state.shape[1]) for state in states)
+    before, after = (tuple(_new_array(state.dtype, iterations, state.shape[1]) for state in states) for _ in range(2))
     products = {name: _new_array(weight.dtype, iterations, weight.shape[1]) for name, weight in weights.items()}
 
-    def body(t, table, states, states_after, products):
+    def body(t, table, states, before, after, products):
         products_t = {}
 
         def product(name, value):
             products_t[name] = multiply(value, weights[name])
             return products_t[name]
 
-        states = tuple(state[: schedule.reading(t)] for state in states)
-        made, states = step(t, _see(schedule.read(t), *table), states, constants, product)
-        rows = tf.range(*schedule.written(t))
+        seen = _see(_read(schedule.reads, t), *table)
+        states = schedule.those_who_read(t, states)
+        made, new_states = step(seen, _read(schedule.numbers, t), states, constants, product)
+        rows = schedule.writes.read(t)
         table = tuple(tf.raw_ops.InplaceUpdate(x=x, i=rows, v=value) for x, value in zip(table, made, strict=True))
-        return t + 1, table, states, _write(states_after, t, states), _write(products, t, products_t)
+        before, after = _write(before, t, states), _write(after, t, new_states)
+        return t + 1, table, new_states, before, after, _write(products, t, products_t)
 
-    carried = (0, table, states, states_after, products)
-    _, table, _, states_after, products = tf.while_loop(lambda t, *_: t < iterations, body, carried)
-    return table, tuple(array.concat() for array in states_after), products
+    carried = (0, table, states, before, after, products)
+    results = tf.while_loop(lambda t, *_: t < iterations, body, carried)
+    _, table, _, before, after, products = results
+    return table, tuple(array.concat() for array in after), {"states": before, "products": products}
 
 
-def _backward(step, schedule, table, states, weights, constants, products, d_table, d_states_after):
+def _backward(step, schedule, table, weights, constants, kept, d_table, d_states_after):
     """The gradients of leaves, first states, weights and constants, given those of the table and of all states."""
     iterations = schedule.iterations
-    first_states, states_after = states
     transposed = {name: tf.linalg.matrix_transpose(weight) for name, weight in weights.items()}
     # Ours to change: what comes in may be used elsewhere too.
     d_table = tuple(tf.raw_ops.DeepCopy(x=tf.convert_to_tensor(d)) for d in d_table)
     d_states_after = tuple(tf.convert_to_tensor(d) for d in d_states_after)
     d_states = any_rows(tuple(d[:0] for d in d_states_after))  # nobody reads after the end
+    d_states_after = tuple(_pieces(d, schedule.reading) for d in d_states_after)
     factors = {name: _new_array(weight.dtype, iterations, weight.shape[0]) for name, weight in weights.items()}
     dz = {name: _new_array(weight.dtype, iterations, weight.shape[1]) for name, weight in weights.items()}
     d_constants = tf.nest.map_structure(tf.zeros_like, constants)
-    # The states before an iteration are those after the one before it.
-    shifted = tuple(tf.concat([x, y], axis=0) for x, y in zip(first_states, states_after, strict=True))
 
     def body(i, d_table, d_states, d_constants, factors, dz):
         t = iterations - 1 - i
         factors_t, dz_t = {}, {}
+        kept_t = _read(kept, t)
 
         def product(name, value):
             """The product is known already; its gradient is kept as well as passed on."""
@@ -163,20 +155,20 @@ def _backward(step, schedule, table, states, weights, constants, products, d_tab
                     dz_t[name] = d
                     return multiply(d, transposed[name])
 
-                return tf.identity(products[name].read(t)), gradient
+                return tf.identity(kept_t["products"][name]), gradient
 
             return known(value)
 
-        rows = schedule.read(t)
-        sources = (_see(rows, *table), schedule.states_before(t, shifted), constants)
+        rows = _read(schedule.reads, t)
+        sources = (_see(rows, *table), kept_t["states"], constants)
         with tf.GradientTape() as tape:
             tape.watch(sources)
-            results = step(t, *sources, product)
-        first, end = schedule.written(t)
-        d_made = tuple(d[first:end] for d in d_table)
+            results = step(sources[0], _read(schedule.numbers, t), *sources[1:], product)
+        written = schedule.writes.read(t)
+        d_made = tuple(tf.gather(d, written) for d in d_table)
         d_states = tuple(
-            after[schedule.steps(t)] + _with_rows(d, schedule.reading(t))
-            for d, after in zip(d_states, d_states_after, strict=True)
+            after + _with_rows(d, tf.shape(after)[0])
+            for d, after in zip(d_states, _read(d_states_after, t), strict=True)
         )
         gradients = tape.gradient(results, sources, (d_made, d_states), tf.UnconnectedGradients.ZERO)
         d_seen, d_states, d_constants_t = gradients
@@ -187,9 +179,8 @@ def _backward(step, schedule, table, states, weights, constants, products, d_tab
     carried = (0, d_table, d_states, d_constants, factors, dz)
     _, d_table, d_states, d_constants, factors, dz = tf.while_loop(lambda i, *_: i < iterations, body, carried)
     d_leaves = tuple(d[1 : 1 + schedule.words] for d in d_table)
-    d_first = tuple(_with_rows(d, tf.shape(first)[0]) for d, first in zip(d_states, first_states, strict=True))
     d_weights = {name: tf.matmul(factors[name].concat(), dz[name].concat(), transpose_a=True) for name in weights}
-    return d_leaves, d_first, d_weights, d_constants
+    return d_leaves, d_states, d_weights, d_constants
 
 
 def _see(rows, h, c):
@@ -232,9 +223,24 @@ def new_table(leaf, parents):
     return tf.ensure_shape(table, [None, leaf.shape[1]])
 
 
-def _new_array(dtype, size, columns):
-    """An array of `size` tensors [rows, columns], each with as many rows as it has."""
-    return tf.TensorArray(dtype, size=size, element_shape=[None, columns], infer_shape=False)
+def _new_array(dtype, size, *columns):
+    """An array of `size` tensors [rows, *columns], each with as many rows as it has."""
+    shape = [None, *columns]
+    return tf.TensorArray(dtype, size=size, element_shape=shape, infer_shape=False, clear_after_read=False)
+
+
+def _pieces(x, counts):
+    """x [rows, ...] as an array of its first rows, so many, then the next ones, …"""
+    return _new_array(x.dtype, tf.size(counts), *x.shape[1:]).split(x, counts)
+
+
+def _differences(ends):
+    """[a, a + b, a + b + c] → [a, b, c]."""
+    return ends - tf.pad(ends, [[1, 0]])[:-1]
+
+
+def _read(arrays, t):
+    return tf.nest.map_structure(lambda array: array.read(t), arrays)
 
 
 def _write(arrays, t, values):

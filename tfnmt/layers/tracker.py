@@ -48,6 +48,6 @@ class Tracker(keras.layers.Layer):
         inputs = tf.reshape(looks, [-1, 3 * looks.shape[2]])
         return self.cell.step(self.cell.project(inputs, held), states, held)
 
-    def scores(self, h, legal=True):
-        """Logits of SHIFT and REDUCE, [..., 2], of its h [..., units]; `UNLIKELY` where not legal [..., 2]."""
-        return tf.where(legal, times(h, tf.convert_to_tensor(self.W_p)) + self.b_p, UNLIKELY)
+    def scores(self, h):
+        """Logits of SHIFT and REDUCE, [..., 2], of its h [..., units]."""
+        return times(h, tf.convert_to_tensor(self.W_p)) + self.b_p

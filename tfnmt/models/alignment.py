@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from tfnmt.text.tokenizers import END
+from tfnmt.text.tokenizers import END, PADDING
 
 
 def word_numbers(tokenizer, ids):
@@ -10,8 +10,9 @@ def word_numbers(tokenizer, ids):
 
     −1 for tokens that are part of none: END and padding.
     """
-    numbers = tf.cumsum(tf.cast(tokenizer.begins_word(ids), tf.int32), axis=-1) - 1
-    return tf.where(ids == END, -1, tf.where(ids == 0, -1, tf.maximum(numbers, 0)))
+    begins = tokenizer.begins_word(ids) | (tf.range(tf.shape(ids)[-1]) == 0)
+    numbers = tf.cumsum(tf.cast(begins, tf.int32), axis=-1) - 1
+    return tf.where((ids == END) | (ids == PADDING), -1, numbers)
 
 
 def word_attention(attention, source_words, target_words):
@@ -56,6 +57,6 @@ def attended(attention, source, surfaces):
         source: int32 [batch, source_length], the source's tokens, END, padding.
         surfaces: string [batch, source_length], how they stand in the text.
     """
-    is_word = ((source != END) & (source != 0))[:, tf.newaxis, tf.newaxis]
+    is_word = ((source != END) & (source != PADDING))[:, tf.newaxis, tf.newaxis]
     places = tf.argmax(tf.where(is_word, attention, -1.0), axis=-1)
     return tf.gather(surfaces, places, batch_dims=1)

@@ -32,13 +32,13 @@ def average_checkpoints(directory, last, output):
     directory, output = Path(directory), Path(output)
     if (output / CONFIGURATION).exists() or (output / WEIGHTS).exists():
         raise UserError(f"{output}: a model is there already; name another --output")
+    model = load(directory)
     names = checkpoint_names(directory / CHECKPOINTS)
     if len(names) < last:
         raise UserError(
             f"{directory / CHECKPOINTS}: has {len(names)} of the {last} checkpoints asked for; a run keeps as many as"
             " keep_checkpoints says"
         )
-    model = load(directory)
     readers = [_reader(directory / CHECKPOINTS / name) for name in names[:last]]
     places = {id(variable): place for place, variable in enumerate(model.variables)}
     for weight in model.weights:  # and not the states of dropout's random numbers, which are variables too

@@ -182,7 +182,8 @@ class Classifier(keras.Model):
         for first in range(0, len(texts), batch_size):
             batch = enumerate(texts[first : first + batch_size], start=first + 1)
             sentences = [self._sentence(text, number) for number, text in batch]
-            transitions = self.predicted(sentence_batch(sentences, self.tokenizer))["transitions"]
+            inputs = sentence_batch(sentences, self.tokenizer)
+            transitions = self._predictors(tuple(sorted(inputs)), False)(inputs)["transitions"].numpy()
             trees += [to_brackets(sentence.words, row) for sentence, row in zip(sentences, transitions, strict=True)]
         return trees
 
@@ -200,11 +201,14 @@ class Classifier(keras.Model):
 
     def predicted(self, inputs):
         """What the model gives for a batch, as NumPy arrays, traced once for all shapes."""
-        return {name: value.numpy() for name, value in self._predictors(tuple(sorted(inputs)))(inputs).items()}
+        predictions = self._predictors(tuple(sorted(inputs)), True)(inputs)
+        return {name: value.numpy() for name, value in predictions.items()}
 
-    def _new_predictor(self, names):
+    def _new_predictor(self, names, with_head):
+        """A `tf.function` of batches with these names: the whole model, or its encoder, which knows of no pairs."""
         signature = {name: tf.TensorSpec([None, None], tf.int32) for name in names}
-        return tf.function(functools.partial(self, training=False), input_signature=[signature], autograph=False)
+        part = functools.partial(self if with_head else self.encoder, training=False)
+        return tf.function(part, input_signature=[signature], autograph=False)
 
     def get_config(self):
         """Plain values from which `from_config` makes the same model, tokenizer and all."""

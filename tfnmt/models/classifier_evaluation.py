@@ -9,6 +9,7 @@ from tfnmt.data.example_batches import evaluation_batches
 from tfnmt.data.examples import ExampleFiles, Reading
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
+from tfnmt.models.runs import say
 from tfnmt.text.parses import NOTHING, REDUCE, SHIFT
 from tfnmt.training.classification import log_likelihoods
 
@@ -31,6 +32,8 @@ def evaluate_classifier(model, files, batch_size=128):
         UserError: for everything wrong with the files.
     """
     examples = labelled_examples(model.configuration, files)
+    if examples.survey.left_out:
+        say(f"{', '.join(map(str, files))}: {examples.survey}")
     batches = evaluation_batches(examples, model.tokenizer, batch_size)
     for inputs, _ in batches.take(1):
         model.predicted(inputs)  # tracing is not part of the speed

@@ -17,7 +17,7 @@ from tfnmt.text.tokenizers import WordTokenizer, load_tokenizer
 from tfnmt.training.optimizers import make_optimizer
 
 
-def train_classifier(directory, preset, training_files, dev_files, vectors=None, resume=False):
+def train_classifier(directory, preset, training_files, dev_files, vectors=None, resume=False, watch=None):
     """Train a classifier on files and leave it in a directory, with checkpoints and history.csv.
 
     Args:
@@ -26,6 +26,7 @@ def train_classifier(directory, preset, training_files, dev_files, vectors=None,
         training_files, dev_files: lists of paths.
         vectors: a file of word vectors to start from, see `tfnmt.data.vectors`; None for random ones.
         resume: as in `train_translator`.
+        watch: `watch(model, dev_examples)` gives further Keras callbacks for the run.
 
     Returns:
         (the `Classifier` with the weights of the best dev score, its run's `Progress`).
@@ -43,7 +44,8 @@ def train_classifier(directory, preset, training_files, dev_files, vectors=None,
     reading = Reading(c.learns_from_parses, preset.examples.broken_trees)
     examples = ExampleFiles(TASKS[c.task], training_files, reading, preset.examples.maximum_length)
     dev_examples = ExampleFiles(TASKS[c.task], dev_files, reading)
-    say(f"{', '.join(map(str, training_files))}: {examples.survey}")
+    for files, read in ((training_files, examples), (dev_files, dev_examples)):
+        say(f"{', '.join(map(str, files))}: {read.survey}")
     if begun:
         tokenizer = load_tokenizer(directory, "words")
     else:
@@ -70,4 +72,5 @@ def train_classifier(directory, preset, training_files, dev_files, vectors=None,
             f"dev_{name}": value for name, value in model.evaluate(dev_batches, verbose=0, return_dict=True).items()
         }
 
-    return run_training(directory, preset, model, model, batches, batches_per_epoch, dev_scores, begun)
+    callbacks = watch(model, dev_examples) if watch else ()
+    return run_training(directory, preset, model, model, batches, batches_per_epoch, dev_scores, begun, callbacks)

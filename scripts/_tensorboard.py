@@ -1,0 +1,21 @@
+"""What training scripts have in common: what they write for TensorBoard."""
+
+from tfnmt.errors import UserError
+
+
+def add_board_options(parser):
+    parser.add_argument("--no-board", action="store_true", help="write nothing for TensorBoard to DIR/logs")
+    parser.add_argument("--profile-steps", metavar="A-B", help="let TensorFlow's profiler watch these batches")
+
+
+def profiled_steps(arguments):
+    """ "A-B" → (A, B), or None if not asked for."""
+    text = arguments.profile_steps
+    if text is None:
+        return None
+    first, _, last = text.partition("-")
+    if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last)):
+        raise UserError(f"--profile-steps {text}: should be A-B, whole numbers with 1 <= A <= B, such as 20-30")
+    if arguments.no_board:
+        raise UserError("--profile-steps writes for TensorBoard: leave out --no-board")
+    return int(first), int(last)

@@ -1,0 +1,29 @@
+"""The code that docs/static-vs-dynamic.md shows is that of the files it names."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "static-vs-dynamic.md").read_text(encoding="utf-8")
+
+
+def stripped(text):
+    return "\n".join(line.strip() for line in text.strip().splitlines())
+
+
+def test_excerpts_stand_in_their_files():
+    excerpts = re.findall(r"```python\n# (\S+)\n(.*?)```", PAGE, re.S)
+    assert len(excerpts) == PAGE.count("```python")
+    for path, code in excerpts:
+        source = stripped((ROOT / path).read_text(encoding="utf-8"))
+        for part in filter(str.strip, code.split("...\n")):
+            assert stripped(part) in source, f"{path}: {part}"
+
+
+def test_commands_name_scripts_and_options_that_exist():
+    commands = re.findall(r"^python (scripts/\w+\.py) (.*)$", PAGE, re.M)
+    assert commands
+    for script, options in commands:
+        source = (ROOT / script).read_text(encoding="utf-8")
+        for option in re.findall(r"--([a-z-]+)", options):
+            assert f"--{option}" in source

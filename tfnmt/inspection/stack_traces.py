@@ -1,0 +1,91 @@
+"""What one sees when a shape is wrong inside a loop: define-by-run, while a graph is traced, and while it runs."""
+
+import re
+import traceback
+from dataclasses import dataclass
+
+import tensorflow as tf
+
+from tfnmt.layers.recurrence import held_for_one_step, recur
+
+TIME, BATCH, UNITS = 4, 2, 3
+MISTAKE = "tf.concat([h, h], axis=1)"
+
+
+@dataclass(frozen=True)
+class Trace:
+    """An error as it was shown."""
+
+    way: str
+    when: str
+    """It came up."""
+    error: str
+    """Its type, and the line of its message that names the sizes."""
+    frames: int
+    """Of the Python traceback."""
+    shows_the_line: bool
+    """Whether the faulty line of the step is in the traceback or in the message."""
+    text: str
+
+
+def faulty_step(inputs, states, held):
+    """h' = tanh(s + [h; h] U), where U has rows for one h."""
+    (s,), (h,) = inputs, states
+    h = tf.tanh(s + held.product("U", tf.concat([h, h], axis=1)))
+    return (h,), (h,)
+
+
+def by_run(inputs, h, U):
+    """The loop in Python."""
+    for s in tf.unstack(inputs):
+        _, (h,) = faulty_step((s,), (h,), held_for_one_step({"U": U}, {}))
+    return h
+
+
+def static(inputs, h, U):
+    """The loop in a graph."""
+    return recur(faulty_step, (inputs,), (h,), {"U": U}, output_sizes=(UNITS,))[1]
+
+
+def traces():
+    """The same mistake in every way of running it, as a list of `Trace`."""
+    arguments = (tf.zeros([TIME, BATCH, UNITS]), tf.zeros([BATCH, UNITS]), tf.zeros([UNITS, UNITS]))
+    sizes = [tf.TensorSpec([None, None, size]) for size in (UNITS, None)]
+    known = tf.function(static, autograph=False)
+    # A size that no one knows before the graph runs, as that of a matrix for each example may be.
+    unknown = tf.function(
+        static, input_signature=[sizes[0], tf.TensorSpec([None, None]), tf.TensorSpec([None, None])], autograph=False
+    )
+    return [
+        _trace("define-by-run", lambda: by_run(*arguments)),
+        _trace("static graph, sizes known", lambda: known(*arguments)),
+        _trace("static graph, sizes unknown until it runs", lambda: unknown(*arguments), unknown),
+        _trace("the same, after tf.config.run_functions_eagerly(True)", lambda: eagerly(unknown, *arguments)),
+    ]
+
+
+def eagerly(function, *arguments):
+    """Call a `tf.function` as if it were a plain one: how a static graph is debugged."""
+    tf.config.run_functions_eagerly(True)
+    try:
+        return function(*arguments)
+    finally:
+        tf.config.run_functions_eagerly(False)
+
+
+def _trace(way, function, traced=None):
+    try:
+        function()
+    except (ValueError, tf.errors.InvalidArgumentError) as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        text = "".join(traceback.format_exception(error))
+        if traced is not None and traced.experimental_get_tracing_count():
+            when = "while the graph ran, after it had been traced"
+        elif isinstance(error, ValueError):
+            when = "while the graph was traced, before any number was computed"
+        else:
+            when = "while the first word was read"
+        names_sizes = next(line for line in str(error).splitlines() if re.search(r"\[\d+,", line))
+        message = f"{type(error).__name__}: {re.sub(r'{{function_node [^}]*}} ', '', names_sizes).strip()}"
+        return Trace(way, when, message, len(frames), MISTAKE in text, text)
+    raise AssertionError("the step is not faulty")

@@ -1,0 +1,147 @@
+"""How fast a translator translates, beside what this machine could do at best.
+
+What it could do at best is the larger of two times for a word. To compute it: the operations of the decoder's products,
+for every beam, and a word's share of the encoder's, over the rate of large matrix products. To read the weights: each
+step needs all of the decoder's matrices once, for all sentences and beams of a batch together, over the rate at which
+memory is read. (Matrices that fit into the processor's cache are read faster: then that bound is none.)
+"""
+
+import statistics
+import sys
+import time
+
+import numpy as np
+
+import tfnmt
+from tfnmt.data.parallel import read_lines
+from tfnmt.errors import UserError
+from tfnmt.inspection.alternation import alternate
+from tfnmt.inspection.matrix_rate import LARGE, matrix_rate
+from tfnmt.inspection.memory_rate import memory_rate
+from tfnmt.inspection.translator_training import our_weights
+from tfnmt.inspection.work import meets, products_per_target_word
+from tfnmt.models.presets import find_preset
+from tfnmt.models.search_configuration import SearchConfiguration
+from tfnmt.models.searcher import Searcher
+from tfnmt.models.translator import Translator
+from tfnmt.text.tokenizers import END, WordTokenizer
+from tfnmt.text.vocabulary import SPECIAL_WORDS
+
+RANDOM_SENTENCES, RANDOM_WORDS = 10, 20  # what a preset's random weights translate
+
+
+def translation_speed(options):
+    """Translate the same sentences several times.
+
+    Args:
+        options: an object with `model` (a directory) and `source` (a file), or `preset` (a name: random weights, random
+            sentences), and `beam_size`, `batch_size`, `rounds`, as `scripts/benchmark.py` explains them.
+
+    Returns:
+        A dictionary of figures: the median rate, seconds a word, the floor of these, and the machine's rates.
+
+    Raises:
+        UserError: the model cannot be loaded or the file be read, or it has no words.
+    """
+    model, sources, limits = _random(options.preset) if options.preset else _trained(options.model, options.source)
+    configuration = SearchConfiguration(beam_size=options.beam_size, **limits)
+    searcher = Searcher(model, configuration)
+    start = time.perf_counter()
+    searcher.translate(sources[:1], options.batch_size)
+    first = time.perf_counter() - start
+    found = searcher.translate(sources, options.batch_size)
+    labels = [[*one.ids[0, : one.lengths[0]], *([] if limits else [END])] for one in found]
+    words = sum(map(len, labels))
+    rates = alternate(
+        {
+            "ours": lambda: len(sources) / _seconds(searcher, sources, options.batch_size),
+            "matrix": lambda: matrix_rate(*LARGE),
+            "memory": memory_rate,
+        },
+        options.rounds,
+        lambda line: print(line, file=sys.stderr),
+    )
+    ours, matrix, memory = (statistics.median(rates[name]) for name in ("ours", "matrix", "memory"))
+    seconds_per_word = len(sources) / ours / words
+    flop, weight_bytes = work_per_word(model, sources, labels, options.beam_size)
+    floors = flop / matrix / 1e9, weight_bytes / memory / 1e9 / min(options.batch_size, len(sources))
+    return {
+        "ours": ours,
+        "peer": None,
+        "unit": "sentences/s",
+        "ratio": None,
+        "ratio_min": None,
+        "ratio_max": None,
+        "matrix_gflops": matrix,
+        "memory_gbytes": memory,
+        "share_of_matrix_rate": flop / seconds_per_word / matrix / 1e9,
+        "seconds_per_word": seconds_per_word,
+        "floor_of_operations": floors[0],
+        "floor_of_memory": floors[1],
+        "times_the_floor": seconds_per_word / max(floors),
+        "mflop_per_word": flop / 1e6,
+        "mbytes_per_step": weight_bytes / 1e6,
+        "sentences": len(sources),
+        "words": words,
+        "weights": model.count_params(),
+        "first_seconds": first,
+        "beam_size": options.beam_size,
+        "batch_size": options.batch_size,
+        "rounds": options.rounds,
+    }
+
+
+def work_per_word(model, sources, labels, beam_size):
+    """What a target word costs at least.
+
+    Args:
+        model: a `Translator`.
+        sources: a list of strings.
+        labels: for each, the ids of the words that are found, END among them if it is.
+        beam_size: rows of the decoder for each sentence.
+
+    Returns:
+        (floating-point operations of the products, bytes of the matrices that each step of the decoder multiplies
+        with).
+    """
+    shapes, encoder_size = our_weights(model)
+    before = {name: shape for name, shape in shapes.items() if meets(name) in ("source words", "sentences")}
+    decoder = {name: shape for name, shape in shapes.items() if name not in before}
+    # One batch of one pair each, so that nothing has to be padded.
+    batches = [
+        ({"source": np.array([[1] * (len(source) + 1)])}, np.array([found]))
+        for source, found in zip(model.source_tokenizer.encode(sources).to_list(), labels, strict=True)
+        if found
+    ]
+    flop = products_per_target_word(before, 0, batches)
+    flop += beam_size * products_per_target_word(decoder, encoder_size, batches)
+    matrices = [shape for name, shape in decoder.items() if len(shape) == 2 and meets(name) != "nothing"]
+    return flop, 4 * sum(rows * columns for rows, columns in matrices)
+
+
+def _trained(directory, source):
+    """A model, a file's lines, and no limits."""
+    sources = list(read_lines(source))
+    if not any(line.strip() for line in sources):
+        raise UserError(f"{source}: there is nothing to translate")
+    return tfnmt.load(directory, "translator"), sources, {}
+
+
+def _random(preset):
+    """A preset's model before training, made never to end; random sentences; limits: as many words as these have."""
+    preset = find_preset(preset)
+    names = [f"w{i}" for i in range(preset.text.vocabulary_size - len(SPECIAL_WORDS))]
+    tokenizer = WordTokenizer(names)
+    model = Translator(preset.model, tokenizer, tokenizer)
+    bias = np.zeros(tokenizer.vocabulary_size)
+    bias[END] = -1000.0
+    model.decoder.b.assign(bias)
+    drawn = np.random.default_rng(1).choice(names, [RANDOM_SENTENCES, RANDOM_WORDS])
+    limits = {"maximum_length_factor": 1.0, "maximum_length_offset": 0}
+    return model, [" ".join(words) for words in drawn], limits
+
+
+def _seconds(searcher, sources, batch_size):
+    start = time.perf_counter()
+    searcher.translate(sources, batch_size)
+    return time.perf_counter() - start
