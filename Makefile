@@ -1,5 +1,5 @@
 # make         the virtual environment .venv, made again only when requirements.txt changes
-# make demo    train a small translator, score it, translate with it
+# make demo    train a small translator, score it, translate with it, serve it
 # make board   TensorBoard on all runs under RUNS (a folder; default: runs), at localhost:6006
 # make figures the pictures of docs/; those of a translator only with MODEL, a model directory
 # make test    the tests

@@ -203,6 +203,17 @@ def test_endless_requests_are_refused_and_idle_connections_do_no_harm(server):
         connection.close()
 
 
+def test_who_hangs_up_in_the_middle_does_no_harm(server, capfd):
+    for beginning in (
+        b"POST /v1/models/echo:predict HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{",
+        b"\x16\x03\x01",
+    ):
+        with socket.create_connection(("127.0.0.1", server.port)) as connection:
+            connection.sendall(beginning)
+    assert post(server, "echo:predict", {"instances": ["a"]})[0] == 200
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_metrics(server):
     post(server, "echo:predict", {"instances": ["a"]})
     text = requests.get(f"{server.rest}/monitoring/prometheus/metrics", timeout=30).text

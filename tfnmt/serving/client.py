@@ -9,6 +9,9 @@ import requests
 
 from tfnmt.errors import UserError
 
+# CANCELLED is what a server says that stops while the request is on its way.
+_NOT_NOW = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+
 
 class PredictError(Exception):
     """The server's answer to a request that it refuses.
@@ -201,7 +204,7 @@ class GrpcClient(_Client):
                 return method(request, timeout=max(seconds, 0.001))
             except grpc.RpcError as error:
                 problem = PredictError(error.code().name, error.details())
-                raise _NotNowError(problem) if error.code() == grpc.StatusCode.UNAVAILABLE else problem from None
+                raise _NotNowError(problem) if error.code() in _NOT_NOW else problem from None
 
         return self._until_answered(attempt)
 

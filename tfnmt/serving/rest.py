@@ -7,6 +7,7 @@ import grpc
 from google.protobuf import json_format
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
@@ -80,13 +81,14 @@ def rest_application(service):
 
 async def _body(request):
     """The whole body, unless it is too large."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAXIMUM_BODY:
-            raise RequestError(
-                grpc.StatusCode.RESOURCE_EXHAUSTED, f"a request of more than {MAXIMUM_BODY:,} bytes is not taken"
-            )
+    body, too_large = bytearray(), f"a request of more than {MAXIMUM_BODY:,} bytes is not taken"
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAXIMUM_BODY:
+                raise RequestError(grpc.StatusCode.RESOURCE_EXHAUSTED, too_large)
+    except ClientDisconnect:
+        raise invalid("the client hung up before its request was whole") from None
     return bytes(body)
 
 
