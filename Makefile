@@ -43,7 +43,7 @@ figures: environment
 		"a man in a blue shirt is standing on a ladder cleaning a window .")
 
 test: environment
-	$(RUN) -m pytest
+	$(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
 
 check: environment
 	$(RUN) -m ruff format --check .
