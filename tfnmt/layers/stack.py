@@ -98,7 +98,10 @@ class _Schedule:
         if not states:
             return states
         size = tf.gather(self.sizes, t)
-        return tuple(tf.slice(state, [0, 0], size) for state in states)
+        readers = tuple(tf.slice(state, [0, 0], size) for state in states)
+        for state, of_readers in zip(states, readers, strict=True):
+            of_readers.set_shape([None, state.shape[1]])  # a slice of unknown size forgets it
+        return readers
 
 
 def _forward(step, schedule, leaves, states, weights, constants):
