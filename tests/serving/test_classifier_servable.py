@@ -19,8 +19,8 @@ TREES = ["( a ( b c ) )", "( ( d e ) f )", "( a b )", "( ( a b ) ( c d ) )", "e"
 # More operations than a translator's, all of TensorFlow's own.
 MORE_OPERATIONS = """
     Conv2D DenseBincount Empty EnsureShape FloorMod GatherNd HashTableV2 InplaceUpdate InvertPermutation LowerBound
-    LookupTableImportV2 MaxPool Neg PadV2 PlaceholderWithDefault Relu ScatterNd StringSplitV2 TensorListConcatV2 Unpack
-    UnsortedSegmentSum
+    LookupTableImportV2 MaxPool Neg OnesLike PadV2 PlaceholderWithDefault Relu ScatterNd Slice StringSplitV2
+    TensorListConcatV2 TensorListSplit Unpack UnsortedSegmentSum
 """
 
 
