@@ -14,7 +14,6 @@ over [p, h, p − h, p · h], RMSprop at 0.002. Both sides train on the same bat
 
 import contextlib
 import statistics
-import sys
 
 import keras
 import numpy as np
@@ -34,6 +33,7 @@ from tfnmt.inspection.spinn_peer import spinn_worker
 from tfnmt.inspection.timed_fit import peak_memory, resident_memory, timed_fit
 from tfnmt.models.classifier import Classifier
 from tfnmt.models.classifier_configuration import ClassifierConfiguration
+from tfnmt.models.runs import say
 from tfnmt.models.sentence_encoders import PARSES
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.optimizers import make_optimizer
@@ -193,7 +193,3 @@ def _batches(options):
 
 def _words(batches):
     return sum(int(np.count_nonzero(sentences["words"])) for sentences, _ in batches)
-
-
-def say(line):
-    print(line, file=sys.stderr)

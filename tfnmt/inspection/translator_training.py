@@ -31,7 +31,6 @@ ours perplexity too.
 
 import dataclasses
 import statistics
-import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -49,6 +48,7 @@ from tfnmt.inspection.timed_fit import timed_fit
 from tfnmt.inspection.work import our_weights, training_products_per_target_word
 from tfnmt.models.configuration import TranslatorConfiguration
 from tfnmt.models.presets import find_preset
+from tfnmt.models.runs import say
 from tfnmt.models.training import compile_for_training
 from tfnmt.models.translator import Translator
 from tfnmt.text.tokenizers import WordTokenizer
@@ -174,7 +174,3 @@ def start_joeynmt(directory, tokenizers, batches, options):
         "seed": SEED,
     }
     return PeerProcess(options.peer_python, PEERS / "joeynmt_worker.py", directory, settings, batches_file)
-
-
-def say(line):
-    print(line, file=sys.stderr)

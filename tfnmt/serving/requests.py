@@ -33,14 +33,17 @@ class RequestError(Exception):
 
 
 def invalid(message):
+    """What was asked for makes no sense: HTTP 400."""
     return RequestError(grpc.StatusCode.INVALID_ARGUMENT, message)
 
 
 def not_found(message):
+    """There is no such model, version or signature: HTTP 404."""
     return RequestError(grpc.StatusCode.NOT_FOUND, message)
 
 
 def unavailable(message):
+    """It cannot be answered now, but perhaps later: HTTP 503."""
     return RequestError(grpc.StatusCode.UNAVAILABLE, message)
 
 

@@ -28,6 +28,7 @@ CPU = torch.device("cpu")
 
 
 def main(settings_file, batches_file):
+    """Build the model, then do a round of training for every line of standard input; tell how long each took."""
     answers, sys.stdout = sys.stdout, sys.stderr  # whatever a library prints is no answer
     settings = json.loads(Path(settings_file).read_text(encoding="utf-8"))
     torch.set_num_threads(settings["threads"])
@@ -149,6 +150,7 @@ def describe(model):
 
 
 def say(answers, value):
+    """One line of JSON to who asks."""
     print(json.dumps(value), file=answers, flush=True)
 
 

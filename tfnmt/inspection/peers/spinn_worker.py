@@ -32,6 +32,7 @@ UNLIKELY = -1e9
 
 
 def main(settings_file, batches_file):
+    """Build the model, then do a round of training for every line of standard input; tell how long each took."""
     answers, sys.stdout = sys.stdout, sys.stderr  # whatever a library prints is no answer
     settings = json.loads(Path(settings_file).read_text(encoding="utf-8"))
     torch.set_num_threads(settings["threads"])
@@ -191,6 +192,7 @@ class Reduce(nn.Module):
 
 
 def tree_lstm(c1, c2, lstm_in):
+    """The parent (h, c) of two children, from their c and the sum of all products [parents, 5 · units]."""
     a, i, f1, f2, o = lstm_in.chunk(5, 1)
     c = a.tanh() * i.sigmoid() + f1.sigmoid() * c1 + f2.sigmoid() * c2
     return o.sigmoid() * c.tanh(), c
@@ -289,6 +291,7 @@ def _status(name):
 
 
 def say(answers, value):
+    """One line of JSON to who asks."""
     print(json.dumps(value), file=answers, flush=True)
 
 
