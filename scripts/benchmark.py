@@ -33,8 +33,8 @@ def add_train_translator(works):
         "--model",
         default="conditional",
         choices=("conditional", "input_feeding", "multi30k"),
-        help="ours: as many products as the peer's, or the peer's kind of decoder with more products, or the sizes of"
-        " that preset, which are smaller (default: conditional)",
+        help="ours: as many products as the peer's, or the peer's kind of decoder with more products, or that preset"
+        " (and a peer of its sizes, which are smaller) (default: conditional)",
     )
     work.add_argument(
         "--model-size",
@@ -56,8 +56,15 @@ def add_translate(works):
     work.add_argument("--source", metavar="F", help="sentences to translate, with --model; .gz too")
     work.add_argument("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
     work.add_argument("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
-    add_measuring(work)
-    work.set_defaults(peer=None)
+    work.add_argument("--shortlist", metavar="F", help="score likely words only, with --model: of make_shortlist.py")
+    work.add_argument(
+        "--precision", default="float32", choices=("float32", "bfloat16"), help="of our products (default: float32)"
+    )
+    work.add_argument("--target", metavar="F", help="references, with --model: tell BLEU, and the exact search's, too")
+    work.add_argument(
+        "--bleu-tokenize", default="13a", choices=("13a", "intl", "char", "none"), help="sacrebleu's (default: 13a)"
+    )
+    add_comparison(work, peers=("joeynmt",), needed=False)
 
 
 def add_train_classifier(works):
@@ -113,11 +120,11 @@ def add_serve(works):
     work.add_argument("--json", action="store_true", help="print one JSON object")
 
 
-def add_comparison(work, peers, peer_help="the other toolkit", needs_python=True):
+def add_comparison(work, peers, peer_help="the other toolkit", needed=True, needs_python=True):
     """What all works have that are done beside another."""
-    work.add_argument("--peer", required=True, choices=peers, help=peer_help)
+    work.add_argument("--peer", required=needed, choices=peers, help=peer_help)
     work.add_argument(
-        "--peer-python", required=needs_python, metavar="PATH", help="a Python that has the peer installed"
+        "--peer-python", required=needed and needs_python, metavar="PATH", help="a Python that has the peer installed"
     )
     add_measuring(work)
 
@@ -199,6 +206,9 @@ def translate(arguments):
 
     if arguments.model and not arguments.source:
         raise UserError("--source is missing: the sentences that the model is to translate")
+    for option in ("target", "shortlist"):
+        if getattr(arguments, option) and not arguments.model:
+            raise UserError(f"--{option} goes with --model and --source")
     return translation_speed(arguments)
 
 

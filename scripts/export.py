@@ -29,12 +29,20 @@ def parser():
         choices=("none", "float16", "int8"),
         help="keep the matrices in fewer bits, and print what is won and lost by it (default: none)",
     )
+    parser.add_argument(
+        "--precision",
+        default="float32",
+        choices=("float32", "bfloat16"),
+        help="what a translator's products are computed in, whatever is kept (default: float32)",
+    )
+    parser.add_argument("--shortlist", metavar="F", help="score likely words only: a file of make_shortlist.py")
     return parser
 
 
 def main(arguments, output):
     import tfnmt
     from tfnmt.models.search_configuration import SearchConfiguration
+    from tfnmt.models.shortlist import load_shortlist
     from tfnmt.serving.export import export
     from tfnmt.serving.quantization import compare
 
@@ -43,8 +51,10 @@ def main(arguments, output):
         beam_size=arguments.beam_size,
         n_best=arguments.n_best or arguments.beam_size,
         length_penalty=arguments.length_penalty,
+        precision=arguments.precision,
     )
-    path = export(models, arguments.output, arguments.name, search, arguments.quantize)
+    shortlist = load_shortlist(arguments.shortlist) if arguments.shortlist else None
+    path = export(models, arguments.output, arguments.name, search, arguments.quantize, shortlist)
     print(path, file=output)
     if arguments.quantize != "none":
         for name, value in compare(models, search, path).items():

@@ -38,6 +38,8 @@ def parser():
     add("--seed", type=int, default=1, metavar="S", help="of sampling: the same one, the same text (default: 1)")
     add("--prefix-file", metavar="F", help="what each translation is to begin with, whole words, line by line; .gz too")
     add("--replace-unk", action="store_true", help="in place of <unk>, the source word that it attends to most")
+    add("--shortlist", metavar="F", help="score likely words only: a file that make_shortlist.py has made")
+    add("--precision", default="float32", choices=("float32", "bfloat16"), help="of products (default: float32)")
     add("--scores", action="store_true", help="add the score, after a TAB")
     add("--alignments", action="store_true", help="add which words belong together, after a TAB")
     add("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
@@ -48,10 +50,13 @@ def main(arguments, output):
     import tfnmt
     from tfnmt.data.lines import read_lines
     from tfnmt.models.searcher import Searcher
+    from tfnmt.models.shortlist import load_shortlist
     from tfnmt.models.streaming import translate_stream
 
     configuration = search_configuration(arguments)
-    searcher = Searcher([tfnmt.load(directory, "translator") for directory in arguments.model], configuration)
+    models = [tfnmt.load(directory, "translator") for directory in arguments.model]
+    shortlist = load_shortlist(arguments.shortlist) if arguments.shortlist else None
+    searcher = Searcher(models, configuration, shortlist)
     prefixes = read_lines(arguments.prefix_file) if arguments.prefix_file else None
     stream = translate_stream(searcher, sys.stdin.buffer, arguments.batch_size, prefixes)
     for number, found in enumerate(with_progress(stream, output)):

@@ -120,7 +120,7 @@ def test_matrix_rate_of_any_shape():
 def test_figures_of_a_comparison(tmp_path, monkeypatch):
     (tmp_path / "peers").mkdir()
     (tmp_path / "peers" / "joeynmt_worker.py").write_text(FAKE_WORKER)
-    monkeypatch.setattr("tfnmt.inspection.translator_training.PEERS", tmp_path / "peers")
+    monkeypatch.setattr("tfnmt.inspection.joeynmt_peer.PEERS", tmp_path / "peers")
     (tmp_path / "text.tsv").write_text("a b a\tc d\nb a\td d c\n" * 4)
     options = SimpleNamespace(
         model="conditional", model_size=8, batch_size=2, batches=2, rounds=2, threads=1, peer_python=sys.executable
@@ -167,7 +167,8 @@ def test_figures_of_translating(monkeypatch):
     monkeypatch.setitem(PRESETS, "small", small)
     monkeypatch.setattr(translation_speed, "matrix_rate", lambda *shape: 2.0)
     monkeypatch.setattr(translation_speed, "memory_rate", lambda: 4.0)
-    options = SimpleNamespace(preset="small", model=None, source=None, beam_size=3, batch_size=4, rounds=1)
+    options = SimpleNamespace(preset="small", beam_size=3, batch_size=4, rounds=1)
+    vars(options).update(dict.fromkeys(("model", "source", "target", "peer", "shortlist")), precision="float32")
     figures = translation_speed.translation_speed(options)
     assert figures["words"] == 200 and figures["sentences"] == 10
     assert figures["seconds_per_word"] == pytest.approx(1 / figures["ours"] / 20)

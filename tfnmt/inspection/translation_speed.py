@@ -1,31 +1,42 @@
-"""How fast a translator translates, beside what this machine could do at best.
+"""How fast a translator translates, beside what this machine could do at best, and beside JoeyNMT.
 
 What it could do at best is the larger of two times for a word. To compute it: the operations of the decoder's products,
 for every beam, and a word's share of the encoder's, over the rate of large matrix products. To read the weights: each
 step needs all of the decoder's matrices once, for all sentences and beams of a batch together, over the rate at which
 memory is read. (Matrices that fit into the processor's cache are read faster: then that bound is none.)
+
+JoeyNMT has a model of the same sizes with random weights. It is given the same batches as ids, and takes as many steps
+for each batch as the longest of our translations in it has words; so it has no text to tokenize and to write, and in a
+beam nothing to tidy up for sentences that end. Its greedy search takes as many steps with trained weights.
 """
 
+import contextlib
+import dataclasses
 import statistics
-import sys
+import tempfile
 import time
 
 import numpy as np
+import tensorflow as tf
 
 import tfnmt
 from tfnmt.data.parallel import read_lines
 from tfnmt.errors import UserError
-from tfnmt.inspection.alternation import alternate
+from tfnmt.inspection.alternation import alternate, ratio_figures
+from tfnmt.inspection.joeynmt_peer import start_translating
 from tfnmt.inspection.matrix_rate import LARGE, matrix_rate
 from tfnmt.inspection.memory_rate import memory_rate
 from tfnmt.inspection.translator_training import our_weights
 from tfnmt.inspection.work import meets, products_per_target_word
 from tfnmt.models.presets import find_preset
+from tfnmt.models.runs import say
 from tfnmt.models.search_configuration import SearchConfiguration
-from tfnmt.models.searcher import Searcher
+from tfnmt.models.searcher import Searcher, like_lengths
+from tfnmt.models.shortlist import load_shortlist
 from tfnmt.models.translator import Translator
 from tfnmt.text.tokenizers import END, WordTokenizer
 from tfnmt.text.vocabulary import SPECIAL_WORDS
+from tfnmt.training.scores import translation_scores
 
 RANDOM_SENTENCES, RANDOM_WORDS = 10, 20  # what a preset's random weights translate
 
@@ -35,60 +46,72 @@ def translation_speed(options):
 
     Args:
         options: an object with `model` (a directory) and `source` (a file), or `preset` (a name: random weights, random
-            sentences), and `beam_size`, `batch_size`, `rounds`, as `scripts/benchmark.py` explains them.
+            sentences), `target` (a file of references, or None), `shortlist`, `precision`, `beam_size`, `batch_size`,
+            `rounds`, `threads`, `peer` ("joeynmt" or None) and `peer_python`, as `scripts/benchmark.py` explains them.
 
     Returns:
-        A dictionary of figures: the median rate, seconds a word, the floor of these, and the machine's rates.
+        A dictionary of figures: the median rate, seconds a word, the floor of these, and the machine's rates; with a
+        peer, its rate and the ratios; with references, BLEU, and that of the search in float32 over all words.
 
     Raises:
-        UserError: the model cannot be loaded or the file be read, or it has no words.
+        UserError: the model cannot be loaded or the file be read, it has no words, or the peer cannot be run.
     """
+    if options.peer and not options.peer_python:
+        raise UserError("--peer-python is missing: a Python that has joeynmt")
     model, sources, limits = _random(options.preset) if options.preset else _trained(options.model, options.source)
-    configuration = SearchConfiguration(beam_size=options.beam_size, **limits)
-    searcher = Searcher(model, configuration)
+    configuration = SearchConfiguration(beam_size=options.beam_size, precision=options.precision, **limits)
+    searcher = Searcher(model, configuration, load_shortlist(options.shortlist) if options.shortlist else None)
     start = time.perf_counter()
     searcher.translate(sources[:1], options.batch_size)
     first = time.perf_counter() - start
     found = searcher.translate(sources, options.batch_size)
     labels = [[*one.ids[0, : one.lengths[0]], *([] if limits else [END])] for one in found]
     words = sum(map(len, labels))
-    rates = alternate(
-        {
-            "ours": lambda: len(sources) / _seconds(searcher, sources, options.batch_size),
-            "matrix": lambda: matrix_rate(*LARGE),
-            "memory": memory_rate,
-        },
-        options.rounds,
-        lambda line: print(line, file=sys.stderr),
-    )
+    scores = _scores(model, configuration, sources, found, options) if options.target else {}
+    measurements = {
+        "ours": lambda: len(sources) / _seconds(searcher, sources, options.batch_size),
+        "matrix": lambda: matrix_rate(*LARGE),
+        "memory": memory_rate,
+    }
+    with contextlib.ExitStack() as stack:
+        if options.peer:
+            directory = stack.enter_context(tempfile.TemporaryDirectory())
+            batches = _batches(searcher, sources, labels, options.batch_size)
+            peer = stack.enter_context(start_translating(directory, model, batches, options))
+            peer.answer(), peer.ask()  # every shape once, before the clock runs
+            measurements["peer"] = lambda: len(sources) / peer.ask()["seconds"]
+        rates = alternate(measurements, options.rounds, say)
     ours, matrix, memory = (statistics.median(rates[name]) for name in ("ours", "matrix", "memory"))
     seconds_per_word = len(sources) / ours / words
     flop, weight_bytes = work_per_word(model, sources, labels, options.beam_size)
     floors = flop / matrix / 1e9, weight_bytes / memory / 1e9 / min(options.batch_size, len(sources))
-    return {
-        "ours": ours,
-        "peer": None,
-        "unit": "sentences/s",
-        "ratio": None,
-        "ratio_min": None,
-        "ratio_max": None,
-        "matrix_gflops": matrix,
-        "memory_gbytes": memory,
-        "share_of_matrix_rate": flop / seconds_per_word / matrix / 1e9,
-        "seconds_per_word": seconds_per_word,
-        "floor_of_operations": floors[0],
-        "floor_of_memory": floors[1],
-        "times_the_floor": seconds_per_word / max(floors),
-        "mflop_per_word": flop / 1e6,
-        "mbytes_per_step": weight_bytes / 1e6,
-        "sentences": len(sources),
-        "words": words,
-        "weights": model.count_params(),
-        "first_seconds": first,
-        "beam_size": options.beam_size,
-        "batch_size": options.batch_size,
-        "rounds": options.rounds,
-    }
+    compared = dict.fromkeys(("peer", "ratio", "ratio_min", "ratio_max"))
+    if options.peer:
+        compared = ratio_figures(rates["ours"], rates["peer"])
+    return (
+        compared
+        | scores
+        | {
+            "ours": ours,
+            "unit": "sentences/s",
+            "matrix_gflops": matrix,
+            "memory_gbytes": memory,
+            "share_of_matrix_rate": flop / seconds_per_word / matrix / 1e9,
+            "seconds_per_word": seconds_per_word,
+            "floor_of_operations": floors[0],
+            "floor_of_memory": floors[1],
+            "times_the_floor": seconds_per_word / max(floors),
+            "mflop_per_word": flop / 1e6,
+            "mbytes_per_step": weight_bytes / 1e6,
+            "sentences": len(sources),
+            "words": words,
+            "weights": model.count_params(),
+            "first_seconds": first,
+            "beam_size": options.beam_size,
+            "batch_size": options.batch_size,
+            "rounds": options.rounds,
+        }
+    )
 
 
 def work_per_word(model, sources, labels, beam_size):
@@ -117,6 +140,33 @@ def work_per_word(model, sources, labels, beam_size):
     flop += beam_size * products_per_target_word(decoder, encoder_size, batches)
     matrices = [shape for name, shape in decoder.items() if len(shape) == 2 and meets(name) != "nothing"]
     return flop, 4 * sum(rows * columns for rows, columns in matrices)
+
+
+def _scores(model, configuration, sources, found, options):
+    """BLEU of what was found, and what the exact search's is."""
+    references = list(read_lines(options.target))
+    if len(references) != len(sources):
+        raise UserError(f"{options.target}: has {len(references)} lines, {options.source} has {len(sources)}")
+    exact = found
+    if options.shortlist or options.precision != "float32":
+        exact = Searcher(model, dataclasses.replace(configuration, precision="float32")).translate(sources)
+    texts = {"bleu": found, "bleu_exact": exact}
+    return {
+        name: translation_scores([one.texts[0].decode() for one in texts[name]], references, options.bleu_tokenize)[
+            "bleu"
+        ]
+        for name in texts
+    }
+
+
+def _batches(searcher, sources, labels, batch_size):
+    """What `start_translating` takes: our batches, with the words of the longest translation in each."""
+    batches = []
+    for batch in like_lengths(sources, batch_size):
+        source = searcher.reader.source_ids(tf.constant([sources[i] for i in batch])).numpy()
+        longest_first = np.argsort(-np.count_nonzero(source, axis=1), kind="stable")  # as JoeyNMT wants them
+        batches.append((source[longest_first], max(len(labels[i]) for i in batch)))
+    return batches
 
 
 def _trained(directory, source):

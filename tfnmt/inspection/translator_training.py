@@ -22,7 +22,7 @@ FLOP in the forward pass, 6 in a training step):
    products, and 2% more weights.
  - `input_feeding`: JoeyNMT's kind of decoder. Our readout is of the size of a target word's vector, so that is 512 here
    in place of 256, and sees the word too: 10% more products, 22% more weights.
- - `multi30k`: the preset's own sizes, without its dropout, for what a user of it gets; it is another, smaller model.
+ - `multi30k`: the preset's own sizes, without its dropout, on both sides: a smaller model, for what a user of it gets.
 
 The encoder's products, the keys and the first state are the same. Gradients are clipped: ours by their norm, as our
 training script does; JoeyNMT's value by value, as its sample configuration does. Both count correct words in each step,
@@ -33,7 +33,6 @@ import dataclasses
 import statistics
 import tempfile
 from collections import Counter
-from pathlib import Path
 
 import keras
 import numpy as np
@@ -42,8 +41,8 @@ from tfnmt.data.batching import training_batches
 from tfnmt.data.configuration import BatchingConfiguration
 from tfnmt.errors import UserError
 from tfnmt.inspection.alternation import alternate, ratio_figures
+from tfnmt.inspection.joeynmt_peer import start_training
 from tfnmt.inspection.matrix_rate import LARGE, SMALL, matrix_rate
-from tfnmt.inspection.peer_process import PEERS, PeerProcess
 from tfnmt.inspection.timed_fit import timed_fit
 from tfnmt.inspection.work import our_weights, training_products_per_target_word
 from tfnmt.models.configuration import TranslatorConfiguration
@@ -79,9 +78,12 @@ def compare_training(files, options):
     batches = some_batches(files, tokenizers, options.batch_size, options.batches)
     words = sum(int(np.sum(labels != 0)) for _, labels in batches)
     say(f"{len(batches)} batches of {options.batch_size} pairs; {words:,} target words, END counted, in each round")
-    with tempfile.TemporaryDirectory() as directory, start_joeynmt(directory, tokenizers, batches, options) as peer:
+    model = our_model(options, tokenizers)
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        start_training(directory, model, batches, TRAINING.learning_rate, SEED, options) as peer,
+    ):
         theirs = peer.answer()
-        model = our_model(options, tokenizers)
         compile_for_training(model, TRAINING, total_steps=1)
         first_step, train = timed_fit(model, batches)
         train(), peer.ask()  # every shape once, before the clock runs
@@ -154,23 +156,3 @@ def our_model(options, tokenizers):
         input_feeding=not conditional,
     )
     return Translator(configuration, *tokenizers)
-
-
-def start_joeynmt(directory, tokenizers, batches, options):
-    """A `PeerProcess` that trains JoeyNMT's model on the batches."""
-    arrays = {}
-    for i, (inputs, labels) in enumerate(batches):
-        arrays |= {f"source_{i}": inputs["source"], f"target_{i}": inputs["target"], f"labels_{i}": labels}
-    batches_file = Path(directory, "batches.npz")
-    np.savez(batches_file, **arrays)
-    settings = {
-        "source_vocabulary_size": tokenizers[0].vocabulary_size,
-        "target_vocabulary_size": tokenizers[1].vocabulary_size,
-        "embedding_size": options.model_size // 2,
-        "encoder_units": options.model_size // 2,
-        "decoder_units": options.model_size,
-        "learning_rate": TRAINING.learning_rate,
-        "threads": options.threads,
-        "seed": SEED,
-    }
-    return PeerProcess(options.peer_python, PEERS / "joeynmt_worker.py", directory, settings, batches_file)

@@ -166,22 +166,44 @@ class Decoder(keras.layers.Layer):
         t = self.output_dropout(t, training=training)
         return self.scores(tf.transpose(t, [1, 0, 2]))
 
-    def step(self, ids, states, memory):
+    def for_search(self, memory, words=None, dtype=None):
+        """What all steps of a search share, to be made once, before its loop.
+
+        Args:
+            memory: as `start` gives it.
+            words: int32 [n], ids of the words that are to be scored; None for all.
+            dtype: what matrices are multiplied in; None for what they are in.
+
+        Returns:
+            A dictionary of dictionaries of tensors, for `step`.
+        """
+        weights = self._loop_weights(memory)
+        w, b = (tf.convert_to_tensor(x) for x in (self.E.embeddings if self.tied_embeddings else self.w, self.b))
+        if words is not None:
+            w, b = tf.gather(w, words, axis=0 if self.tied_embeddings else 1), tf.gather(b, words)
+        weights["w"] = tf.transpose(w) if self.tied_embeddings else w
+        if dtype is not None:
+            weights = {name: tf.cast(x, dtype) if x.shape.rank == 2 else x for name, x in weights.items()}
+        return {"weights": weights, "constants": self._loop_constants(memory, {}) | {"b": b}}
+
+    def step(self, ids, states, memory, shared=None):
         """One word on: what a search calls.
 
         Args:
             ids: int32 [batch], the words before.
             states, memory: as `start` gives them, or the step before.
+            shared: what `for_search` has made, or None to make it here.
 
         Returns:
-            (scores, states, attention): e(k) float [batch, vocabulary_size], the new states, and α
-            [batch, source_length] (None without attention).
+            (scores, states, attention): e(k) float [batch, vocabulary_size] (or of the words that `for_search` was
+            told), the new states, and α [batch, source_length] (None without attention).
         """
+        shared = self.for_search(memory) if shared is None else shared
+        held = held_for_one_step(**shared)
         u = self.E(ids)
-        held = held_for_one_step(self._loop_weights(memory), self._loop_constants(memory))
         z, c, states, attention = self._transition(self._project(u, memory), states, held)
         t = states[-1] if self.input_feeding else self._readout(z, c, u)
-        return self.scores(t), states, attention
+        return held.product("w", t) + held["b"], states, attention
 
     def scores(self, t):
         """e(k) = w_kᵀ t + b_k of every word k: t [..., readout_size] → [..., vocabulary_size]."""

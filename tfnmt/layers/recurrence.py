@@ -144,9 +144,12 @@ def _weight_gradient(weight, factors, dz):
 
 
 def multiply(value, weight):
-    """`value` [batch, in] times `weight` [in, out], or [batch, in, out] (one matrix per example): [batch, out]."""
+    """`value` [batch, in] times `weight` [in, out], or [batch, in, out] (one matrix per example): [batch, out].
+
+    A weight in a type of its own is multiplied in that; the product has the type of `value`.
+    """
     if weight.shape.rank == 2:
-        return tf.matmul(value, weight)
+        return tf.cast(tf.matmul(tf.cast(value, weight.dtype), weight), value.dtype)
     return tf.squeeze(tf.matmul(value[:, tf.newaxis, :], weight), axis=1)
 
 

@@ -22,6 +22,9 @@ class SearchConfiguration(BeamConfiguration, SampleConfiguration):
     no_unknown: bool = option(False, "never <unk>")
     replace_unknown: bool = option(False, "in the place of <unk>, the source word that it attends to most")
     banned_words: tuple[str, ...] = option((), "words never written, each one token of the target vocabulary")
+    precision: Literal["float32", "bfloat16"] = option(
+        "float32", "what the decoder's matrices are multiplied in; bfloat16 is fast where the processor has it"
+    )
     alignments: bool = option(False, "give the attention of every word too, and which word belongs to which")
 
     def __post_init__(self):

@@ -46,13 +46,14 @@ class Searcher(tf.Module):
     Args:
         models: a `Translator`, or a list of them: an ensemble, which takes the mean of their probabilities.
         configuration: a `SearchConfiguration`.
+        shortlist: a `Shortlist`, whose words alone are scored, or None for all words.
 
     Raises:
-        UserError: the models do not share their vocabularies, have no attention where it is needed, or a banned word
-            is no token.
+        UserError: the models do not share their vocabularies, have no attention where it is needed, a banned word is no
+            token, or the shortlist is of other vocabularies.
     """
 
-    def __init__(self, models, configuration=None):
+    def __init__(self, models, configuration=None, shortlist=None):
         super().__init__(name="searcher")
         self.models = list(models) if isinstance(models, list | tuple) else [models]
         self.configuration = c = configuration or SearchConfiguration()
@@ -60,6 +61,9 @@ class Searcher(tf.Module):
         # What is too long for it is cut for all.
         self.reader = min(self.models, key=lambda model: model.configuration.maximum_source_length)
         self.source_tokenizer, self.target_tokenizer = (_shared(self.models, side) for side in ("source", "target"))
+        self.shortlist = shortlist
+        if shortlist:
+            shortlist.check(self.source_tokenizer.vocabulary_size, self.target_tokenizer.vocabulary_size)
         self._banned = [PADDING, START, *([UNKNOWN] if c.no_unknown else []), *self._ids_of(c.banned_words)]
         has_attention = all(model.configuration.attention != "none" for model in self.models)
         for key in ("alignments", "replace_unknown", "coverage_penalty"):
@@ -84,8 +88,13 @@ class Searcher(tf.Module):
         source = self.reader.source_ids(texts)
         prefix = None if prefixes is None else self.target_tokenizer.encode(prefixes).to_tensor(PADDING)
         maximum_lengths = self._maximum_lengths(source, prefix)
-        step, states = self._step(source)
-        step = without(step, self._banned)
+        if self.shortlist:
+            candidates = self.shortlist.candidates(source, self._banned, prefix)
+            step, states = self._step(source, candidates)
+            prefix = None if prefix is None else candidates.places(prefix)
+        else:
+            step, states = self._step(source)
+            step = without(step, self._banned)
         if c.no_repeated_ngram:
             step, states = without_repetition(step, states, c.no_repeated_ngram, maximum_lengths)
         if c.minimum_length:
@@ -99,6 +108,8 @@ class Searcher(tf.Module):
             found = greedy_search(step, states, START, END, maximum_lengths)
         else:
             found = beam_search(step, states, START, END, maximum_lengths, c, _coverage(source, c.rows))
+        if self.shortlist:
+            found = found._replace(ids=tf.gather(candidates.words, found.ids))
         found = tf.nest.map_structure(lambda x: x[:, : c.n_best], found)
         return self._translations(found, source, texts, prefixes)
 
@@ -120,10 +131,8 @@ class Searcher(tf.Module):
         """
         function = self.function(prefixes is not None)
         sides = [texts] if prefixes is None else [texts, prefixes]
-        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         translations = [None] * len(texts)
-        for first in range(0, len(order), batch_size):
-            batch = order[first : first + batch_size]
+        for batch in like_lengths(texts, batch_size):
             found = function(*(tf.constant([side[i] for i in batch], tf.string) for side in sides))
             found = [None if x is None else x.numpy() for x in found]
             for row, i in enumerate(batch):
@@ -151,9 +160,11 @@ class Searcher(tf.Module):
             lengths = tf.maximum(lengths, tf.math.count_nonzero(prefix, axis=1, dtype=tf.int32))
         return tf.where(words == 0, 0, lengths)
 
-    def _step(self, source):
+    def _step(self, source, candidates=None):
         """The step and the first states of the model, or of all of them together; attention is noted if needed."""
-        parts = [model.search_step(source, self.configuration.rows, self._notes_attention) for model in self.models]
+        c = self.configuration
+        options = (c.rows, self._notes_attention, candidates, None if c.precision == "float32" else c.precision)
+        parts = [model.search_step(source, *options) for model in self.models]
         if len(parts) == 1:
             return parts[0]
         steps, states = zip(*parts, strict=True)
@@ -197,6 +208,12 @@ class Searcher(tf.Module):
             in_prefix = tf.sequence_mask(of_prefix.row_lengths(), shape[2])[:, tf.newaxis]
             written = tf.where(in_prefix, _as_wide(of_prefix, shape[2])[:, tf.newaxis], written)
         return written
+
+
+def like_lengths(texts, batch_size):
+    """Numbers of texts in batches, those of like length together: a list of lists."""
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    return [order[first : first + batch_size] for first in range(0, len(order), batch_size)]
 
 
 def _as_wide(words, width):

@@ -21,7 +21,7 @@ from tfnmt.serving.weights import PRECISIONS
 DESCRIPTION, WARM_UP = "tfnmt.json", "tf_serving_warmup_requests"
 
 
-def export(models, output, name, search=None, quantize="none"):
+def export(models, output, name, search=None, quantize="none", shortlist=None):
     """Write models as the next version of a servable: OUTPUT/NAME/VERSION, complete or not at all.
 
     Beside it stands what runs it: models.config, which gets to know NAME, batching.config, monitoring.config and
@@ -35,6 +35,7 @@ def export(models, output, name, search=None, quantize="none"):
         search: a `SearchConfiguration`, fixed for good; by default a beam of 5 that gives its best 5. It means nothing
             to a classifier.
         quantize: the weights' precision, see `StoredWeights`.
+        shortlist: a `Shortlist` of a translator, or None for all words.
 
     Returns:
         The version's path.
@@ -45,14 +46,14 @@ def export(models, output, name, search=None, quantize="none"):
     search = search or SearchConfiguration(n_best=5)
     require(quantize in PRECISIONS, "quantize", quantize, "one of " + ", ".join(PRECISIONS))
     valid_name(name)
-    servable = servable_of(models, search, quantize)
+    servable = servable_of(models, search, quantize, shortlist)
     options = {"quantize": quantize, "models": len(models)}
     if servable.kind == "translator":
         options["search"] = to_json(search)
     return write_version(servable, options, output, name)
 
 
-def servable_of(models, search, precision="none"):
+def servable_of(models, search, precision="none", shortlist=None):
     """The servable for models of either kind.
 
     Raises:
@@ -62,7 +63,7 @@ def servable_of(models, search, precision="none"):
         for number, model in enumerate(models, start=1):
             if isinstance(model, Classifier):
                 raise UserError(f"model {number} is a classifier: an ensemble is of translators")
-        return TranslatorServable(models, search, precision)
+        return TranslatorServable(models, search, precision, shortlist)
     if len(models) > 1:
         raise UserError("model 1 is a classifier: an ensemble is of translators")
     return ClassifierServable(models[0], precision)

@@ -55,6 +55,7 @@ class TranslatorServable(tf.Module):
         models: `Translator`s with the same tokenizers; the mean of their probabilities counts.
         search: a `SearchConfiguration`.
         precision: see `StoredWeights`.
+        shortlist: a `Shortlist`, or None for all words.
 
     Raises:
         UserError: the models do not go together.
@@ -68,11 +69,13 @@ class TranslatorServable(tf.Module):
         ["If he has called him, the tired woman gives him a small newspaper."] * 8,
     )
 
-    def __init__(self, models, search, precision="none"):
+    def __init__(self, models, search, precision="none", shortlist=None):
         super().__init__(name="translator")
         has_attention = all(model.configuration.attention != "none" for model in models)
-        searcher = Searcher(models, dataclasses.replace(search, alignments=False))
-        aligner = Searcher(models, dataclasses.replace(search, alignments=True)) if has_attention else None
+        searcher = Searcher(models, dataclasses.replace(search, alignments=False), shortlist)
+        aligner = None
+        if has_attention:
+            aligner = Searcher(models, dataclasses.replace(search, alignments=True), shortlist)
         self._outside = _Outside(models, searcher, aligner)
         self.tokenizers = [searcher.source_tokenizer, searcher.target_tokenizer]
         self.weights = StoredWeights(models, precision)

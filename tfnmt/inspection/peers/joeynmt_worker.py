@@ -1,14 +1,17 @@
-"""Trains a recurrent translator with JoeyNMT 2.3 (Kreutzer et al. 2019, arXiv:1907.12484), to be timed beside ours.
+"""Trains a recurrent translator with JoeyNMT 2.3 (Kreutzer et al. 2019, arXiv:1907.12484), or translates with it, to be
+timed beside ours.
 
 Runs as a process of its own, in a Python that has joeynmt and torch, and imports nothing of this project:
 
     python joeynmt_worker.py SETTINGS.json BATCHES.npz
 
-It says what it has made in one line of JSON. Then, for each line that comes in, it trains on all batches once and
-answers with a line {"seconds": ...}. It ends with its standard input. The model, the loss and the training step are
-JoeyNMT's own; only the data do not come from its loader, but as ids, the same padded batches that the other side has.
+It says what it has made in one line of JSON. Then, for each line that comes in, it trains on all batches once, or with
+the setting "beam_size" translates them all, and answers with a line {"seconds": ...}. It ends with its standard input.
+The model, the loss, the training step and the searches are JoeyNMT's own; only the data do not come from its loader,
+but as ids, the same padded batches that the other side has.
 """
 
+import functools
 import json
 import sys
 import tempfile
@@ -21,6 +24,7 @@ import torch
 from joeynmt.batch import Batch
 from joeynmt.config import parse_train_args
 from joeynmt.model import build_model
+from joeynmt.search import search
 from joeynmt.training import TrainManager
 from joeynmt.vocabulary import Vocabulary
 
@@ -35,11 +39,14 @@ def main(settings_file, batches_file):
     torch.manual_seed(settings["seed"])
     with tempfile.TemporaryDirectory() as directory:
         manager = make_manager(settings, Path(directory))
-        batches = read_batches(batches_file)
+        if "beam_size" in settings:
+            work = functools.partial(translate, manager.model, read_sources(batches_file), settings["beam_size"])
+        else:
+            work = functools.partial(train, manager, read_batches(batches_file))
         say(answers, describe(manager.model))
         for _ in sys.stdin:
             start = time.perf_counter()
-            train(manager, batches)
+            work()
             say(answers, {"seconds": time.perf_counter() - start})
 
 
@@ -123,22 +130,48 @@ def train(manager, batches):
     model.train()
     model.zero_grad()
     for source, target in batches:
-        source = torch.from_numpy(source)
-        batch = Batch(
-            src=source,
-            src_length=(source != model.pad_index).sum(dim=1),
-            src_prompt_mask=None,
-            trg=torch.from_numpy(target),
-            trg_prompt_mask=None,
-            indices=torch.arange(len(source)),
-            device=CPU,
-            pad_index=model.pad_index,
-            eos_index=model.eos_index,
-        )
-        manager._train_step(batch)
+        manager._train_step(as_batch(model, source, target))
         manager.clip_grad_fun(parameters=model.parameters())
         manager.optimizer.step()
         model.zero_grad()
+
+
+def read_sources(path):
+    """Pairs of a source, int64 [sentences, length], END at the end, padded; and how many steps its search takes."""
+    with np.load(path) as arrays:
+        count = len(arrays) // 2
+        batches = [(arrays[f"source_{i}"], int(arrays[f"steps_{i}"])) for i in range(count)]
+    return [(np.where(ids < 2, 1 - ids, ids).astype(np.int64), steps) for ids, steps in batches]
+
+
+def translate(model, batches, beam_size):
+    """Search for translations: as many steps for each batch as told, since what random weights write has no end."""
+    model.eval()
+    for source, steps in batches:
+        search(
+            model,
+            as_batch(model, source),
+            max_output_length=steps,
+            min_output_length=steps,  # its END has no chance before
+            beam_size=beam_size,
+            beam_alpha=1.0,
+        )
+
+
+def as_batch(model, source, target=None):
+    """Arrays as a batch of JoeyNMT's."""
+    source = torch.from_numpy(source)
+    return Batch(
+        src=source,
+        src_length=(source != model.pad_index).sum(dim=1),
+        src_prompt_mask=None,
+        trg=None if target is None else torch.from_numpy(target),
+        trg_prompt_mask=None,
+        indices=torch.arange(len(source)),
+        device=CPU,
+        pad_index=model.pad_index,
+        eos_index=model.eos_index,
+    )
 
 
 def describe(model):
