@@ -43,6 +43,11 @@ def add_train_translator(works):
         metavar="N",
         help="units of decoder and attention; words' vectors and the encoder's directions have half (default: 512)",
     )
+    work.add_argument(
+        "--mixed-precision",
+        choices=("ours", "both"),
+        help="compute in bfloat16, weights in float32, as mixed_precision=true trains (default: neither side)",
+    )
     work.add_argument("--batch-size", type=positive, default=64, metavar="N", help="pairs at once (default: 64)")
     work.add_argument("--batches", type=positive, default=30, metavar="N", help="batches in a round (default: 30)")
     add_comparison(work, peers=("joeynmt",))

@@ -125,6 +125,7 @@ def test_figures_of_a_comparison(tmp_path, monkeypatch):
     options = SimpleNamespace(
         model="conditional", model_size=8, batch_size=2, batches=2, rounds=2, threads=1, peer_python=sys.executable
     )
+    options.mixed_precision = "ours"
     figures = compare_training(ParallelFiles(str(tmp_path / "text.tsv")), options)
     assert figures["unit"] == "target words/s"
     assert figures["peer_weights"] == 40

@@ -16,12 +16,13 @@ def start_training(directory, model, batches, learning_rate, seed, options):
         model: our `Translator`.
         batches: a list of ({"source", "target"}, labels), see `tfnmt.data.batching`, as NumPy arrays.
         learning_rate, seed: of its training.
-        options: an object with `peer_python` and `threads`.
+        options: an object with `peer_python`, `threads` and `mixed_precision`, which "both" makes the peer's, too.
     """
     arrays = {}
     for i, (inputs, labels) in enumerate(batches):
         arrays |= {f"source_{i}": inputs["source"], f"target_{i}": inputs["target"], f"labels_{i}": labels}
-    return _start(directory, model, arrays, {"learning_rate": learning_rate, "seed": seed}, options)
+    settings = {"learning_rate": learning_rate, "seed": seed, "bfloat16": options.mixed_precision == "both"}
+    return _start(directory, model, arrays, settings, options)
 
 
 def start_translating(directory, model, batches, options):
@@ -36,7 +37,7 @@ def start_translating(directory, model, batches, options):
     arrays = {}
     for i, (source, steps) in enumerate(batches):
         arrays |= {f"source_{i}": source, f"steps_{i}": steps}
-    settings = {"learning_rate": 0.001, "seed": 1, "beam_size": options.beam_size}
+    settings = {"learning_rate": 0.001, "seed": 1, "bfloat16": False, "beam_size": options.beam_size}
     return _start(directory, model, arrays, settings, options)
 
 

@@ -47,7 +47,7 @@ from tfnmt.inspection.timed_fit import timed_fit
 from tfnmt.inspection.work import our_weights, training_products_per_target_word
 from tfnmt.models.configuration import TranslatorConfiguration
 from tfnmt.models.presets import find_preset
-from tfnmt.models.runs import say
+from tfnmt.models.runs import precision, say
 from tfnmt.models.training import compile_for_training
 from tfnmt.models.translator import Translator
 from tfnmt.text.tokenizers import WordTokenizer
@@ -63,8 +63,8 @@ def compare_training(files, options):
 
     Args:
         files: `ParallelFiles`.
-        options: an object with `model`, `model_size`, `batch_size`, `batches`, `rounds`, `threads` and `peer_python`,
-            as `scripts/benchmark.py` explains them.
+        options: an object with `model`, `model_size`, `mixed_precision` (None, "ours" or "both"), `batch_size`,
+            `batches`, `rounds`, `threads` and `peer_python`, as `scripts/benchmark.py` explains them.
 
     Returns:
         A dictionary of figures: medians, ratios, matrix rates, and each side's share of them.
@@ -78,7 +78,8 @@ def compare_training(files, options):
     batches = some_batches(files, tokenizers, options.batch_size, options.batches)
     words = sum(int(np.sum(labels != 0)) for _, labels in batches)
     say(f"{len(batches)} batches of {options.batch_size} pairs; {words:,} target words, END counted, in each round")
-    model = our_model(options, tokenizers)
+    with precision("mixed_bfloat16" if options.mixed_precision else "float32"):
+        model = our_model(options, tokenizers)
     with (
         tempfile.TemporaryDirectory() as directory,
         start_training(directory, model, batches, TRAINING.learning_rate, SEED, options) as peer,
@@ -114,6 +115,7 @@ def compare_training(files, options):
         "first_step_seconds": first_step,
         "rounds": options.rounds,
         "model": options.model,
+        "mixed_precision": options.mixed_precision,
     }
 
 

@@ -97,7 +97,7 @@ def make_manager(settings, directory):
         model=model,
         model_dir=directory,
         device=CPU,
-        autocast={"device_type": "cpu", "enabled": False},
+        autocast={"device_type": "cpu", "dtype": torch.bfloat16, "enabled": settings["bfloat16"]},
         train_args=parse_train_args(training, "train"),
     )
 
