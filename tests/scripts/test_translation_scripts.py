@@ -13,6 +13,7 @@ from pathlib import Path
 
 import average_checkpoints
 import evaluate_translator
+import make_shortlist
 import numpy as np
 import pytest
 import sacrebleu
@@ -137,6 +138,23 @@ def test_translate_with_scores_alignments_and_prefixes(model, monkeypatch, tmp_p
     numbers, _, scores, _ = zip(*(line.split(" ||| ") for line in best), strict=True)
     assert numbers == ("0", "0", "1", "2", "2") and float(scores[0]) >= float(scores[1])
     assert best[0] == " ||| ".join(["0", *first.split("\t")])
+
+
+def test_a_shortlist_is_made_and_used(model, files, monkeypatch, tmp_path):
+    """With more translations of each word than there are words, it is as if there were none."""
+    text = b"The dog sees a red ball.\n\nA cat.\n"
+    options = ["--scores", "--beam-size", 2]
+    exact = translated(model, text, monkeypatch, *options)
+    for name, size in (("all", 10_000), ("few", 1)):
+        pairs = ["--source", files / "train.en.gz", "--target", files / "train.de.gz"]
+        sizes = ["--words-per-word", size, "--frequent", size]
+        assert call(make_shortlist, "--model", model, *pairs, "--output", tmp_path / name, *sizes) == ""
+    of_all, of_few = (
+        translated(model, text, monkeypatch, *options, "--shortlist", tmp_path / name) for name in ("all", "few")
+    )
+    assert [line.split("\t")[0] for line in of_all.splitlines()] == [line.split("\t")[0] for line in exact.splitlines()]
+    assert of_few != exact and of_few.splitlines()[1] == "\t0.0000"
+    assert len(translated(model, text, monkeypatch, "--precision", "bfloat16").splitlines()) == 3
 
 
 def test_scores_of_what_was_translated(model, monkeypatch, tmp_path):

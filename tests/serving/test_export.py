@@ -21,6 +21,7 @@ from tfnmt.configuration import to_json
 from tfnmt.errors import UserError
 from tfnmt.models.search_configuration import SearchConfiguration
 from tfnmt.models.searcher import Searcher
+from tfnmt.models.shortlist import Shortlist
 from tfnmt.serving.export import export, write_version
 from tfnmt.serving.translator_servable import TranslatorServable
 
@@ -153,6 +154,20 @@ def test_every_operation_is_one_that_the_stock_server_links(exported):
     for name, function in servable.served.items():
         graph = function.get_concrete_function().graph.as_graph_def()
         assert operations(graph) - TEXT_OPERATIONS - set(CORE_OPERATIONS.split()) == set(), name
+
+
+def test_a_shortlist_and_bfloat16_go_with_it(tmp_path):
+    model = made("word")
+    sizes = [tokenizer.vocabulary_size for tokenizer in model.tokenizers]
+    shortlist = Shortlist(np.random.default_rng(1).integers(4, sizes[1], [sizes[0], 2]), [4, 5], sizes[1])
+    search = SearchConfiguration(beam_size=3, n_best=2, precision="bfloat16", maximum_length_factor=1.0)
+    path = export([model], tmp_path, "short", search, shortlist=shortlist)
+    allowed = {*TEXT_OPERATIONS, *CORE_OPERATIONS.split(), "HashTableV2", "LookupTableImportV2"}
+    allowed |= {"LowerBound", "Neg", "TensorScatterMax", "Unique"}
+    assert operations(saved_graphs(path).graph_def) - allowed == set()
+    found = tf.saved_model.load(str(path)).signatures["nbest"](text=tf.constant(TEXTS))["translations"]
+    expected = Searcher(model, search, shortlist).translate(TEXTS)
+    assert found.numpy().tolist() == [one.texts.tolist() for one in expected]
 
 
 def test_the_folder_says_what_it_is(exported):
