@@ -20,6 +20,7 @@ def parser():
     add_serve(works)
     add_train_classifier(works)
     add_lengths(works)
+    add_board(works)
     for work in works.choices.values():
         work.error = lambda message: parser.error(message)
     return parser
@@ -101,6 +102,15 @@ def add_lengths(works):
     work.set_defaults(peer="itself")
 
 
+def add_board(works):
+    work = works.add_parser("board", help="the part of a training run's time that writing for TensorBoard takes")
+    work.add_argument("--preset", default="tiny", metavar="P", help="what is trained (default: tiny)")
+    work.add_argument("--epochs", type=positive, default=2, metavar="N", help="of the run (default: 2)")
+    for side in ("source", "target", "dev-source", "dev-target"):
+        work.add_argument(f"--{side}", metavar="F", help="as in train_translator.py (default: the sample)")
+    work.add_argument("--json", action="store_true", help="print one JSON object")
+
+
 def add_tree_classifier(work, batches, head_units):
     work.add_argument("--encoder", required=True, choices=("spinn-pi-nt", "spinn-pi", "spinn", "rl-spinn"))
     sizes = {
@@ -142,8 +152,9 @@ def add_measuring(work):
 
 
 def main(arguments, output):
-    if arguments.work == "serve":
-        print_figures(serve_figures(arguments), arguments.json, output)
+    if arguments.work in ("serve", "board"):
+        figures = serve_figures(arguments) if arguments.work == "serve" else board(arguments)
+        print_figures({"work": arguments.work} | figures, arguments.json, output)
         return
     import tensorflow as tf
 
@@ -181,7 +192,7 @@ def serve_figures(arguments):
     if not versions:
         raise UserError(f"{folder}: there is no exported version; scripts/export.py makes one")
     sentences = [source for source, _ in sample_pairs(200, seed=0, split="test")]
-    figures = {"work": "serve", "in_process_per_second": in_process_rate(folder / str(versions[-1]), sentences)}
+    figures = {"in_process_per_second": in_process_rate(folder / str(versions[-1]), sentences)}
     for batching, options in (("batched", []), ("unbatched", ["--max-batch-size", "1", "--batch-wait-ms", "0"])):
         with server_process(arguments.models, *options) as (url, _):
             for clients in [arguments.clients] if arguments.clients else [1, 8, 32]:
@@ -190,6 +201,20 @@ def serve_figures(arguments):
                 measured["share_of_in_process"] = share
                 figures |= {f"{batching}_{clients}_clients_{name}": value for name, value in measured.items()}
     return figures
+
+
+def board(arguments):
+    import dataclasses
+
+    from train_translator import chosen_files
+
+    from tfnmt.inspection.board_cost import board_cost
+    from tfnmt.models.presets import find_preset
+
+    preset = find_preset(arguments.preset)
+    preset = dataclasses.replace(preset, training=dataclasses.replace(preset.training, epochs=arguments.epochs))
+    with tempfile.TemporaryDirectory() as directory:
+        return {"preset": arguments.preset} | board_cost(preset, *chosen_files(arguments, directory))
 
 
 def train_translator(arguments):

@@ -13,6 +13,7 @@ from tfnmt.data.parallel import ParallelFiles
 from tfnmt.errors import UserError
 from tfnmt.inspection import translation_speed
 from tfnmt.inspection.alternation import alternate, ratio_figures
+from tfnmt.inspection.board_cost import board_cost
 from tfnmt.inspection.matrix_rate import matrix_rate
 from tfnmt.inspection.memory_rate import memory_rate
 from tfnmt.inspection.peer_process import PeerProcess
@@ -22,6 +23,7 @@ from tfnmt.models.configuration import TranslatorConfiguration
 from tfnmt.models.presets import PRESETS, Preset
 from tfnmt.text.configuration import TextConfiguration
 from tfnmt.text.tokenizers import WordTokenizer
+from tfnmt.training.configuration import TrainingConfiguration
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "benchmark.py"
 
@@ -182,6 +184,21 @@ def test_figures_of_translating(monkeypatch):
         figures["floor_of_operations"] / figures["seconds_per_word"]
     )
     json.dumps(figures)
+
+
+def test_what_the_board_costs(tmp_path):
+    files = [ParallelFiles(str(tmp_path / name)) for name in ("train.tsv", "dev.tsv")]
+    for file in files:
+        Path(file.source).write_text("a b a\tc d\nb a\td d c\n" * 4)
+    sizes = dict.fromkeys(("source_embedding_size", "target_embedding_size", "encoder_units", "attention_units"), 2)
+    preset = Preset(
+        TranslatorConfiguration(**sizes, decoder_units=4),
+        TextConfiguration(tokenizer="words", vocabulary_size=9),
+        training=TrainingConfiguration(epochs=2),
+    )
+    figures = board_cost(preset, *files)
+    assert 0 < figures["board_seconds"] < figures["seconds"]
+    assert figures["share_of_time"] == pytest.approx(figures["board_seconds"] / figures["seconds"])
 
 
 def test_memory_rate():
