@@ -21,6 +21,7 @@ def parser():
     add_train_classifier(works)
     add_lengths(works)
     add_board(works)
+    add_read(works)
     for work in works.choices.values():
         work.error = lambda message: parser.error(message)
     return parser
@@ -111,6 +112,18 @@ def add_board(works):
     work.add_argument("--json", action="store_true", help="print one JSON object")
 
 
+def add_read(works):
+    work = works.add_parser("read", help="how fast a large file of pairs with trees becomes batches")
+    work.add_argument("--examples", metavar="F", help="the file (default: one as long as SNLI's is generated)")
+    work.add_argument("--task", default="snli", choices=("snli", "sick", "logic"), help="what it holds (default: snli)")
+    work.add_argument(
+        "--count", type=positive, default=550_000, metavar="N", help="pairs of a generated file (default: 550000)"
+    )
+    work.add_argument("--batch-size", type=positive, default=128, metavar="N", help="pairs at once (default: 128)")
+    work.add_argument("--batches", type=positive, default=1000, metavar="N", help="that are timed (default: 1000)")
+    work.add_argument("--json", action="store_true", help="print one JSON object")
+
+
 def add_tree_classifier(work, batches, head_units):
     work.add_argument("--encoder", required=True, choices=("spinn-pi-nt", "spinn-pi", "spinn", "rl-spinn"))
     sizes = {
@@ -152,8 +165,9 @@ def add_measuring(work):
 
 
 def main(arguments, output):
-    if arguments.work in ("serve", "board"):
-        figures = serve_figures(arguments) if arguments.work == "serve" else board(arguments)
+    alone = {"serve": serve_figures, "board": board, "read": read}
+    if arguments.work in alone:
+        figures = alone[arguments.work](arguments)
         print_figures({"work": arguments.work} | figures, arguments.json, output)
         return
     import tensorflow as tf
@@ -215,6 +229,17 @@ def board(arguments):
     preset = dataclasses.replace(preset, training=dataclasses.replace(preset.training, epochs=arguments.epochs))
     with tempfile.TemporaryDirectory() as directory:
         return {"preset": arguments.preset} | board_cost(preset, *chosen_files(arguments, directory))
+
+
+def read(arguments):
+    from tfnmt.inspection.reading_speed import reading_speed, write_pairs
+
+    with tempfile.TemporaryDirectory() as directory:
+        path = arguments.examples
+        if path is None:
+            path = Path(directory, "pairs.jsonl")
+            write_pairs(path, arguments.count)
+        return reading_speed(path, arguments.task, arguments.batch_size, arguments.batches)
 
 
 def train_translator(arguments):

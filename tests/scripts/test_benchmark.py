@@ -17,6 +17,7 @@ from tfnmt.inspection.board_cost import board_cost
 from tfnmt.inspection.matrix_rate import matrix_rate
 from tfnmt.inspection.memory_rate import memory_rate
 from tfnmt.inspection.peer_process import PeerProcess
+from tfnmt.inspection.reading_speed import reading_speed, write_pairs
 from tfnmt.inspection.translator_training import compare_training, our_model
 from tfnmt.inspection.work import meets, our_weights, products_per_target_word
 from tfnmt.models.configuration import TranslatorConfiguration
@@ -199,6 +200,14 @@ def test_what_the_board_costs(tmp_path):
     figures = board_cost(preset, *files)
     assert 0 < figures["board_seconds"] < figures["seconds"]
     assert figures["share_of_time"] == pytest.approx(figures["board_seconds"] / figures["seconds"])
+
+
+def test_a_large_file_is_read(tmp_path):
+    write_pairs(tmp_path / "pairs.jsonl", 30)
+    figures = reading_speed(tmp_path / "pairs.jsonl", "snli", batch_size=4, batches=3)
+    assert figures["examples"] == 30
+    assert figures["examples_per_second"] == pytest.approx(4 * figures["batches_per_second"])
+    assert figures["seconds_to_first_batch"] > 0 < figures["seconds_of_check"]
 
 
 def test_memory_rate():

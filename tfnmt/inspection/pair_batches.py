@@ -33,7 +33,7 @@ def drawn_batches(batch_size, count, seed):
     """
     random = np.random.default_rng(seed)
     pairs = POOL * batch_size * count
-    lengths = np.stack([_lengths(mean, deviation, pairs, random) for mean, deviation in SNLI_LENGTHS], axis=1)
+    lengths = np.stack([random_lengths(mean, deviation, pairs, random) for mean, deviation in SNLI_LENGTHS], axis=1)
     by_length = lengths[np.argsort(lengths.max(axis=1), kind="stable")].reshape(pairs // batch_size, batch_size, 2)
     chosen = random.permutation(by_length[POOL // 2 :: POOL])  # evenly from short to long, so that few stand for all
     return [_drawn_batch(of_pairs, random) for of_pairs in chosen]
@@ -73,7 +73,8 @@ def placeholder_tokenizer():
     return WordTokenizer([f"word{i}" for i in range(VOCABULARY - len(SPECIAL_WORDS))])
 
 
-def _lengths(mean, deviation, count, random):
+def random_lengths(mean, deviation, count, random):
+    """Of so many sentences, in words: int [count], 2 or more, of that mean and standard deviation."""
     drawn = random.gamma((mean / deviation) ** 2, deviation**2 / mean, count)
     return np.maximum(2, np.rint(drawn).astype(int))
 
