@@ -11,7 +11,7 @@ from tfnmt.errors import UserError
 def parser():
     parser = argparse.ArgumentParser(description=__doc__)
     figures = parser.add_subparsers(dest="figure", required=True, metavar="FIGURE")
-    for add in (add_length, add_pca, add_attention, add_tree, add_stack, add_graphs, add_saddle):
+    for add in (add_length, add_pca, add_attention, add_tree, add_stack, add_graphs, add_growth, add_saddle):
         add(figures)
     return parser
 
@@ -165,6 +165,33 @@ def draw_graphs(arguments, output):
     from tfnmt.inspection.graph_pictures import draw_static_and_by_run
 
     save(draw_static_and_by_run(), arguments.output)
+
+
+def add_growth(figures):
+    growth = add_figure(figures, "growth", draw_growth, "time and memory of SPINN's training step by sentence length")
+    encoders, lengths = ["spinn-pi-nt", "spinn-pi"], [10, 50, 100, 200, 300, 400, 500]
+    growth.add_argument(
+        "--encoder", nargs="+", default=encoders, metavar="E", help=f"encoders (default: {' '.join(encoders)})"
+    )
+    growth.add_argument(
+        "--lengths", type=positive, nargs="+", default=lengths, metavar="N", help="words (default: 10 50 100 … 500)"
+    )
+    growth.add_argument("--pairs", type=positive, default=16, metavar="N", help="pairs in a batch (default: 16)")
+
+
+def draw_growth(arguments, output):
+    from tfnmt.concepts.drawing import save
+    from tfnmt.inspection import growth
+    from tfnmt.models.classifier_configuration import GIVEN_PARSES, OWN_PARSES
+
+    rows_of_encoders = {}
+    for encoder in arguments.encoder:
+        if encoder not in (*GIVEN_PARSES, *OWN_PARSES):
+            raise UserError(f"--encoder {encoder}: should be one of {', '.join((*GIVEN_PARSES, *OWN_PARSES))}")
+        rows_of_encoders[encoder] = rows = growth.growth(encoder, sorted(arguments.lengths), arguments.pairs)
+        for length, seconds, grown in rows:
+            print(f"{encoder}\t{length} words\t{1000 * seconds:.1f} ms\t{grown / 1e6:.0f} MB", file=output)
+    save(growth.draw_growth(rows_of_encoders, arguments.pairs), arguments.output)
 
 
 def parsed(brackets):

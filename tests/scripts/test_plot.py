@@ -42,6 +42,16 @@ def test_the_stack_is_drawn_and_told(tmp_path):
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_growth_is_measured_and_drawn(tmp_path):
+    path = tmp_path / "growth.svg"
+    told = call("growth", "--output", path, "--encoder", "spinn-pi-nt", "--lengths", "3", "2", "--pairs", "1")
+    assert [line.split("\t")[:2] for line in told.splitlines()] == [
+        ["spinn-pi-nt", "2 words"],
+        ["spinn-pi-nt", "3 words"],
+    ]
+    assert "spinn-pi-nt" in path.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     "options, complaint",
     [
@@ -49,6 +59,7 @@ def test_the_stack_is_drawn_and_told(tmp_path):
         (["saddle", "--output", "a"], "--output a: its name must end in .png or .svg or .gif"),
         (["tree", "--output", "a.png", "--title", "x", "y"], "--title: give each of the 1 trees a title of its own"),
         (["tree", "--output", "a.png", "--brackets", "( a b"], "--brackets '( a b': 1 brackets are never closed"),
+        (["growth", "--output", "a.png", "--encoder", "x"], "--encoder x: should be one of spinn-pi-nt, spinn-pi"),
         (["pca", "--output", "a.png", "--model", "absent"], "absent: there is no such model directory"),
         (["attention", "--output", "a.png", "--model", "absent", "--sentence", "a"], "absent: there is no such"),
     ],

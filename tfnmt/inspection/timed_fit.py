@@ -43,6 +43,11 @@ def peak_memory():
     return _status("VmHWM")
 
 
+def forget_peak_memory():
+    """From now on, `peak_memory` is of what comes."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
 def _status(name):
     # Not `getrusage`: a process that was forked from another counts the peak of that one as its own.
     return 1024 * int(re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text()).group(1))
