@@ -84,6 +84,6 @@ CLASSIFIER_PRESETS = {
     "listops": ClassifierPreset(
         ClassifierConfiguration(task="listops", embedding_size=128, units=128, head_units=128),
         ExamplesConfiguration(batch_size=64, maximum_length=200),
-        _training(epochs=10, learning_rate=0.001),
+        _training(epochs=10, learning_rate=0.004),
     ),
 }
