@@ -37,6 +37,7 @@ figures: environment
 	$(RUN) scripts/concepts.py --output docs/figures --format png
 	$(RUN) scripts/plot.py saddle --output docs/figures/saddle.png
 	$(RUN) scripts/plot.py stack --output docs/figures/stack.png
+	$(RUN) scripts/plot.py batch --output docs/figures/batch.png
 	$(RUN) scripts/plot.py graphs --output docs/figures/graphs.png
 	$(if $(MODEL),$(RUN) scripts/plot.py pca --output docs/figures/pca.png --model $(MODEL))
 	$(if $(MODEL),$(RUN) scripts/plot.py attention --output docs/figures/attention.png --model $(MODEL) --sentence \

@@ -11,7 +11,17 @@ from tfnmt.errors import UserError
 def parser():
     parser = argparse.ArgumentParser(description=__doc__)
     figures = parser.add_subparsers(dest="figure", required=True, metavar="FIGURE")
-    for add in (add_length, add_pca, add_attention, add_tree, add_stack, add_graphs, add_growth, add_saddle):
+    for add in (
+        add_length,
+        add_pca,
+        add_attention,
+        add_tree,
+        add_stack,
+        add_batch,
+        add_graphs,
+        add_growth,
+        add_saddle,
+    ):
         add(figures)
     return parser
 
@@ -154,6 +164,31 @@ def draw_stack(arguments, output):
     save(draw_shift_reduce(words, transitions), arguments.output)
     for action, stack, buffer in shift_reduce_steps(words, transitions):
         print(f"{action}\t{' | '.join(stack)}\t{' '.join(buffer)}", file=output)
+
+
+def add_batch(figures):
+    batch = add_figure(
+        figures, "batch", draw_batch, "what a static graph composes together of a batch of two sentences"
+    )
+    batch.add_argument(
+        "--brackets",
+        nargs=2,
+        metavar="TREE",
+        help="their parses (default: the sentence of the post on SPINN, and a shorter one)",
+    )
+
+
+def draw_batch(arguments, output):
+    from tfnmt.concepts.drawing import save
+    from tfnmt.inspection import batch_pictures as pictures
+
+    trees = [parsed(brackets) for brackets in arguments.brackets or pictures.PAIR]
+    save(pictures.draw_batch(trees), arguments.output)
+    for name, composed in (("height", pictures.composed_by_height), ("step", pictures.composed_by_step)):
+        for number, made in enumerate(composed(trees)[0], start=1):
+            if made:
+                phrases = (pictures.phrase(*trees[sentence], node) for sentence, node in made)
+                print(f"{name} {number}\t{' | '.join(phrases)}", file=output)
 
 
 def add_graphs(figures):

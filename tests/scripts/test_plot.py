@@ -52,6 +52,18 @@ def test_growth_is_measured_and_drawn(tmp_path):
     assert "spinn-pi-nt" in path.read_text(encoding="utf-8")
 
 
+def test_a_batch_is_drawn_and_told(tmp_path):
+    path = tmp_path / "batch.svg"
+    told = call("batch", "--output", path, "--brackets", "( ( a b ) c )", "( d e )")
+    assert told.splitlines() == [
+        "height 1\t( a b ) | ( d e )",
+        "height 2\t( ( a b ) c )",
+        "step 3\t( a b ) | ( d e )",
+        "step 5\t( ( a b ) c )",
+    ]
+    assert "by height" in path.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     "options, complaint",
     [
@@ -60,6 +72,10 @@ def test_growth_is_measured_and_drawn(tmp_path):
         (["tree", "--output", "a.png", "--title", "x", "y"], "--title: give each of the 1 trees a title of its own"),
         (["tree", "--output", "a.png", "--brackets", "( a b"], "--brackets '( a b': 1 brackets are never closed"),
         (["growth", "--output", "a.png", "--encoder", "x"], "--encoder x: should be one of spinn-pi-nt, spinn-pi"),
+        (
+            ["batch", "--output", "a.png", "--brackets", "( a b )", "( a )"],
+            "--brackets '( a )': the tree is not binary",
+        ),
         (["pca", "--output", "a.png", "--model", "absent"], "absent: there is no such model directory"),
         (["attention", "--output", "a.png", "--model", "absent", "--sentence", "a"], "absent: there is no such"),
     ],
