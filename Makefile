@@ -1,7 +1,8 @@
 # make         the virtual environment .venv, made again only when requirements.txt changes
 # make demo    train a small translator, score it, translate with it, serve it
 # make board   TensorBoard on all runs under RUNS (a folder; default: runs), at localhost:6006
-# make figures the pictures of docs/; those of a translator only with MODEL, a model directory
+# make figures the pictures of docs/; those of trained models only with MODEL, a translator's directory, PARSERS, those
+#              of a spinn and an rl-spinn, and BOARD, that of a translator with logs (its TensorBoard, by Chromium)
 # make test    the tests
 # make check   formatting, lint, direction of the imports
 # make format  put the formatting right
@@ -42,6 +43,9 @@ figures: environment
 	$(if $(MODEL),$(RUN) scripts/plot.py pca --output docs/figures/pca.png --model $(MODEL))
 	$(if $(MODEL),$(RUN) scripts/plot.py attention --output docs/figures/attention.png --model $(MODEL) --sentence \
 		"a man in a blue shirt is standing on a ladder cleaning a window .")
+	$(if $(PARSERS),$(RUN) scripts/plot.py tree --output docs/figures/trees.png --model $(PARSERS) --brackets \
+		"( ( a ( big man ) ) ( ( is sitting ) ( in ( a kitchen ) ) ) )" --title given predicted "learned by reward")
+	$(if $(BOARD),$(RUN) scripts/screenshots.py --model $(BOARD) --output docs/figures)
 
 test: environment
 	$(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
