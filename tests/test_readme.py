@@ -28,6 +28,17 @@ def test_the_page_on_concepts_runs(capsys):
     assert "found at (34, 38) drawn at (34, 38)" in capsys.readouterr().out
 
 
+def test_the_page_on_trees_runs(capsys):
+    page = (DOCS / "spinn.md").read_text(encoding="utf-8")
+    exec("\n".join(re.findall(r"```python\n(.*?)```", page, re.S)), {})
+    assert "SSRSSSSSRRRRSRR" in capsys.readouterr().out
+
+
+def test_every_picture_is_shown_on_a_page():
+    shown = {path for page in DOCS.glob("*.md") for path in re.findall(r"figures/(\S+)\)", page.read_text("utf-8"))}
+    assert {path.name for path in (DOCS / "figures").iterdir()} == shown
+
+
 def test_every_link_and_picture_of_the_pages_exists():
     for page in DOCS.glob("*.md"):
         links = re.findall(r"\]\(([^):#]+)\)", page.read_text(encoding="utf-8"))
