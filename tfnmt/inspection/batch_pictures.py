@@ -144,8 +144,9 @@ def _draw_nodes(axes, trees, places, rows):
         for node, (x, y) in enumerate(places[sentence]):
             if transitions[node] != REDUCE:
                 plate = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
-                axes.text(x, y, words[left[node]], ha="center", va="center", fontsize=9, zorder=4, bbox=plate)
-                axes.text(x, y - 0.38, rows[sentence, node], ha="center", va="center", fontsize=7, color="0.35")
+                style = {"ha": "center", "va": "center", "zorder": 4, "bbox": plate}
+                axes.text(x, y, words[left[node]], fontsize=9, **style)
+                axes.text(x, y - 0.38, rows[sentence, node], fontsize=7, color="0.35", **style)
                 continue
             for child in (left[node], right[node]):
                 _arrow(axes, places[sentence][child], (x, y), color, shrink=9)
