@@ -59,7 +59,9 @@ class Browser:
     def __enter__(self):
         with contextlib.ExitStack() as opened:
             profile = opened.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
-            command = [self.program, "--headless=new", "--no-sandbox", "--hide-scrollbars", "--remote-debugging-pipe"]
+            command = [self.program, "--headless=new", "--hide-scrollbars", "--remote-debugging-pipe"]
+            if os.geteuid() == 0:
+                command.append("--no-sandbox")  # Chromium's own does not work as root, and it would not start
             # The projector draws with WebGL, which without a graphics card has to be asked for.
             command += ["--enable-unsafe-swiftshader", f"--user-data-dir={profile}", "about:blank"]
             read_here, write_there = _pipe()
