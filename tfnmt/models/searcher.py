@@ -1,6 +1,8 @@
 """From text to text: the searches over one translator or several, in the graph."""
 
+import concurrent.futures
 import functools
+import os
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -118,7 +120,8 @@ class Searcher(tf.Module):
         return self._functions(with_prefixes)
 
     def translate(self, texts, batch_size=64, prefixes=None):
-        """Translate texts, those of like length together.
+        """Translate texts, those of like length together, and as many batches side by side as there are processors: the
+        products of one batch are too small to keep several busy.
 
         Args:
             texts: a list of strings.
@@ -130,13 +133,19 @@ class Searcher(tf.Module):
             [n, ...] without a batch's dimension.
         """
         function = self.function(prefixes is not None)
+        function.get_concrete_function()  # traced here, not by several threads at once
         sides = [texts] if prefixes is None else [texts, prefixes]
-        translations = [None] * len(texts)
-        for batch in like_lengths(texts, batch_size):
+
+        def search(batch):
             found = function(*(tf.constant([side[i] for i in batch], tf.string) for side in sides))
-            found = [None if x is None else x.numpy() for x in found]
-            for row, i in enumerate(batch):
-                translations[i] = Translations(*(None if x is None else x[row] for x in found))
+            return [None if x is None else x.numpy() for x in found]
+
+        batches = like_lengths(texts, batch_size)
+        translations = [None] * len(texts)
+        with concurrent.futures.ThreadPoolExecutor(_processors()) as pool:
+            for batch, found in zip(batches, pool.map(search, batches), strict=True):
+                for row, i in enumerate(batch):
+                    translations[i] = Translations(*(None if x is None else x[row] for x in found))
         return translations
 
     def _new_function(self, with_prefixes):
@@ -208,6 +217,11 @@ class Searcher(tf.Module):
             in_prefix = tf.sequence_mask(of_prefix.row_lengths(), shape[2])[:, tf.newaxis]
             written = tf.where(in_prefix, _as_wide(of_prefix, shape[2])[:, tf.newaxis], written)
         return written
+
+
+def _processors():
+    """How many threads TensorFlow runs operations in, which is how many processors there are unless it was told."""
+    return tf.config.threading.get_inter_op_parallelism_threads() or len(os.sched_getaffinity(0))
 
 
 def like_lengths(texts, batch_size):
