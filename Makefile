@@ -2,7 +2,8 @@
 # make demo    train a small translator, score it, translate with it, serve it
 # make board   TensorBoard on all runs under RUNS (a folder; default: runs), at localhost:6006
 # make figures the pictures of docs/; those of trained models only with MODEL, a translator's directory, PARSERS, those
-#              of a spinn and an rl-spinn, and BOARD, that of a translator with logs (its TensorBoard, by Chromium)
+#              of a spinn and an rl-spinn, BOARD, that of a translator with logs (its TensorBoard, by Chromium), and
+#              COMPARED, translators, with SOURCE and TARGET, the test files they are compared on
 # make test    the tests
 # make check   formatting, lint, direction of the imports
 # make format  put the formatting right
@@ -40,6 +41,9 @@ figures: environment
 	$(RUN) scripts/plot.py stack --output docs/figures/stack.png
 	$(RUN) scripts/plot.py batch --output docs/figures/batch.png
 	$(RUN) scripts/plot.py graphs --output docs/figures/graphs.png
+	$(RUN) scripts/plot.py growth --output docs/figures/growth.png
+	$(if $(COMPARED),$(RUN) scripts/plot.py length --output docs/figures/length.png --model $(COMPARED) \
+		--source $(SOURCE) --target $(TARGET) --bleu-tokenize none)
 	$(if $(MODEL),$(RUN) scripts/plot.py pca --output docs/figures/pca.png --model $(MODEL))
 	$(if $(MODEL),$(RUN) scripts/plot.py attention --output docs/figures/attention.png --model $(MODEL) --sentence \
 		"a man in a blue shirt is standing on a ladder cleaning a window .")
