@@ -124,6 +124,7 @@ def held_out_pairs(seed: int) -> frozenset[tuple[str, str]]:
 
 
 def split_of(drawn: Sentence, held_out: frozenset[tuple[str, str]]) -> str:
+    """Whether a sentence is for "train", "dev" or "test": the last where it says a pair of words that is held out."""
     if not held_out.isdisjoint(drawn.pairs):
         return "test"
     return "dev" if zlib.crc32(drawn.english.encode()) % DEV_SHARE == 0 else "train"
@@ -133,6 +134,7 @@ def split_of(drawn: Sentence, held_out: frozenset[tuple[str, str]]) -> str:
 
 
 def draw_sentence(rng: random.Random) -> Sentence:
+    """Any sentence of the corpus, statements most often."""
     form = rng.choices(("statement", "fronted", "question", "that", "because", "if"), (8, 4, 3, 2, 2, 2))[0]
     if form == "statement":
         return statement(draw_clause(rng))
@@ -160,18 +162,21 @@ def draw_fronted(rng: random.Random) -> Sentence:
 
 
 def draw_clause(rng: random.Random, tenses: tuple[str, ...] = TENSES, question: bool = False) -> Clause:
+    """A clause with any verb, to be among them, in one of the tenses that this one has."""
     if rng.random() < 0.15:
         return draw_be_clause(rng, question)
     return draw_verb_clause(rng, rng.choice(VERBS), draw_tense(rng, tenses), question)
 
 
 def draw_tense(rng: random.Random, tenses: tuple[str, ...]) -> str:
+    """One of the tenses, as often as `TENSE_WEIGHTS` says."""
     return rng.choices(tenses, [TENSE_WEIGHTS.get(tense, 1) for tense in tenses])[0]
 
 
 def draw_verb_clause(
     rng: random.Random, verb: Verb, tense: str, question: bool = False, adverbials: bool = True
 ) -> Clause:
+    """A clause with this verb and whatever goes with it. `adverbials`: whether it may say where, with whom and when."""
     subject = draw_subject(rng, verb.subjects)
     # Not with "must": its negation is another verb, nicht dürfen.
     negated = not question and tense != "must" and rng.random() < 0.2
@@ -187,6 +192,7 @@ def draw_verb_clause(
 
 
 def draw_be_clause(rng: random.Random, question: bool) -> Clause:
+    """Something is somewhere, or somehow; never negated in a question."""
     negated = not question and rng.random() < 0.2
     if rng.random() < 0.5:
         subject = draw_noun_phrase(rng, (*ANIMATE, *GOODS, "opening"), bare=False)
@@ -197,6 +203,7 @@ def draw_be_clause(rng: random.Random, question: bool) -> Clause:
 
 
 def draw_subject(rng: random.Random, kinds: tuple[str, ...]) -> Phrase:
+    """A pronoun, or a noun of one of the kinds."""
     if rng.random() < 0.3:
         # "I" is worth three: only there do the German verbs have their first-person forms.
         return subject_pronoun(rng.choice(("I", "I", "I", "he", "she", "we", "they")))
@@ -204,6 +211,7 @@ def draw_subject(rng: random.Random, kinds: tuple[str, ...]) -> Phrase:
 
 
 def draw_objects(rng: random.Random, verb: Verb, subject: Phrase, negated: bool) -> tuple[Phrase, ...]:
+    """What the verb takes: nothing, an object, or somebody who receives it and the object."""
     if not verb.objects:
         return ()
     if verb.recipient:
@@ -216,6 +224,7 @@ def draw_objects(rng: random.Random, verb: Verb, subject: Phrase, negated: bool)
 
 
 def draw_prepositional(rng: random.Random, preposition: str, subject: Phrase | None = None) -> Phrase:
+    """A preposition and what follows it: with "in" a place, otherwise somebody other than the subject."""
     _, case, kinds = PREPOSITIONS[preposition]
     if preposition == "in":
         return prepositional(preposition, draw_noun_phrase(rng, kinds, case, bare=False))
@@ -251,6 +260,7 @@ def draw_noun_phrase(
 
 @functools.cache
 def nouns_of(kinds: tuple[str, ...]) -> list[Noun]:
+    """All nouns of these kinds."""
     return [noun for noun in NOUNS if noun.kind in kinds]
 
 

@@ -90,6 +90,7 @@ class Clause:
 
 
 def join(*parts: str) -> str:
+    """The parts with spaces between, empty ones left out."""
     return " ".join(part for part in parts if part)
 
 
@@ -131,11 +132,13 @@ def noun_phrase(
 
 
 def subject_pronoun(pronoun: str) -> Phrase:
+    """ "I", "he", … / ich, er, …, in the nominative."""
     agreement = {"I": FIRST, "he": THIRD, "she": THIRD}.get(pronoun, PLURAL)
     return Phrase(pronoun, PRONOUNS[pronoun][1], agreement)
 
 
 def object_pronoun(pronoun: str, case: str = "accusative") -> Phrase:
+    """`pronoun` as it is called as subject, in the accusative or dative: "he" gives him / ihn or ihm."""
     english, _, accusative, dative = PRONOUNS[pronoun]
     return Phrase(english, dative if case == "dative" else accusative)
 
@@ -147,6 +150,7 @@ def prepositional(preposition: str, phrase: Phrase) -> Phrase:
 
 
 def time_phrase(time: str) -> Phrase:
+    """A time of `TIMES`, such as "in the evening" / am Abend."""
     return Phrase(time, TIMES[time][0])
 
 
@@ -247,12 +251,15 @@ def be_clause(
 
 @dataclass(frozen=True)
 class Sentence:
+    """A sentence in both languages, with the pairs of words that stand together in it."""
+
     english: str
     german: str
     pairs: tuple[tuple[str, str], ...]  # as in Phrase
 
 
 def sentence(english: str, german: str, *parts: Clause | Phrase, mark: str = ".") -> Sentence:
+    """With capital letters and a mark at the end; `parts` are what it is made of, for their pairs of words."""
     return Sentence(
         english[0].upper() + english[1:] + mark,
         german[0].upper() + german[1:] + mark,

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Noun:
+    """A noun, and what verbs and adjectives it goes with (`kind`)."""
+
     english: str  # singular
     english_plural: str
     german: str  # nominative singular
@@ -18,6 +20,8 @@ class Noun:
 
 @dataclass(frozen=True)
 class Adjective:
+    """An adjective, and the kinds of nouns that it is said of."""
+
     english: str
     german: str  # as predicate: Der Hund ist müde
     stem: str  # before an ending: der müd-e Hund
@@ -26,6 +30,8 @@ class Adjective:
 
 @dataclass(frozen=True)
 class Verb:
+    """A verb: its forms, and who does it to whom."""
+
     english: str  # base form
     third: str  # he ...
     participle: str
