@@ -51,7 +51,7 @@ def run(main: Callable[[argparse.Namespace, TextIO], None], parser: argparse.Arg
         status = 141
     except KeyboardInterrupt:
         status = _complain("interrupted", 130)
-    except Exception as error:
+    except Exception as error:  # only the user's mistakes become a line: all else goes on up
         message = _user_message(error)
         if message is None:
             raise
@@ -96,7 +96,7 @@ def _standard_error_held_back() -> Iterator[None]:
         failed = False
         try:
             yield
-        except Exception:
+        except Exception:  # it goes on up, and what was held back is shown
             failed = True
             raise
         finally:

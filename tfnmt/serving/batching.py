@@ -109,7 +109,7 @@ class Batcher:
         loop = asyncio.get_running_loop()
         try:
             answers = await loop.run_in_executor(self._executor, self._answers, batch)
-        except Exception as error:
+        except Exception as error:  # whatever it is, who asked gets an answer
             if len(batch) > 1:  # which of them was it?
                 for request in batch:
                     await self._compute([request])

@@ -83,7 +83,7 @@ def write_version(servable, options, output, name):
             tf.saved_model.save(servable, str(aside), signatures=signatures, options=plain)
             _write_extras(aside / "assets.extra", name, servable, options)
             path = _renamed(aside, folder)
-        except BaseException:
+        except BaseException:  # an interrupt too leaves no half of a version behind
             shutil.rmtree(aside, ignore_errors=True)
             raise
         register(output, name)

@@ -34,7 +34,7 @@ async def _refusing(context):
         await context.abort(error.code, error.message)
     except (grpc.aio.AbortError, grpc.RpcError):
         raise
-    except Exception:
+    except Exception:  # one call's fault must not be the server's
         logging.getLogger(__name__).exception("a request failed")
         await context.abort(grpc.StatusCode.INTERNAL, "internal error; the server's log has more")
 
