@@ -10,8 +10,9 @@ import tensorflow as tf
 def decode(decoder, ids, encoded):
     """What a built `Decoder` computes, dropout aside; arguments and results are its."""
     states, memory = decoder.start(encoded)
+    shared = decoder.for_steps(memory)
     scores = []
     for word in tf.unstack(ids, axis=1):
-        scores_of_word, states, _ = decoder.step(word, states, memory)
+        scores_of_word, states, _ = decoder.step(word, states, memory, shared)
         scores.append(scores_of_word)
     return tf.stack(scores, axis=1)

@@ -166,8 +166,8 @@ class Decoder(keras.layers.Layer):
         t = self.output_dropout(t, training=training)
         return self.scores(tf.transpose(t, [1, 0, 2]))
 
-    def for_search(self, memory, words=None, dtype=None):
-        """What all steps of a search share, to be made once, before its loop.
+    def for_steps(self, memory, words=None, dtype=None):
+        """What all steps share that are taken one by one, to be made once, before the first.
 
         Args:
             memory: as `start` gives it.
@@ -192,13 +192,13 @@ class Decoder(keras.layers.Layer):
         Args:
             ids: int32 [batch], the words before.
             states, memory: as `start` gives them, or the step before.
-            shared: what `for_search` has made, or None to make it here.
+            shared: what `for_steps` has made, or None to make it here.
 
         Returns:
-            (scores, states, attention): e(k) float [batch, vocabulary_size] (or of the words that `for_search` was
+            (scores, states, attention): e(k) float [batch, vocabulary_size] (or of the words that `for_steps` was
             told), the new states, and α [batch, source_length] (None without attention).
         """
-        shared = self.for_search(memory) if shared is None else shared
+        shared = self.for_steps(memory) if shared is None else shared
         held = held_for_one_step(**shared)
         u = self.E(ids)
         z, c, states, attention = self._transition(self._project(u, memory), states, held)

@@ -123,7 +123,7 @@ class Translator(keras.Model):
         states, memory = as_layer(source, function=lambda source: self.decoder.start(self.encoder(source)))
         memory = {name: tf.repeat(part, copies, axis=0) for name, part in memory.items()}
         words = None if candidates is None else candidates.words
-        shared = as_layer(source, function=lambda _: self.decoder.for_search(memory, words, dtype))
+        shared = as_layer(source, function=lambda _: self.decoder.for_steps(memory, words, dtype))
         never = None if candidates is None else tf.repeat(candidates.never, copies, axis=0)
 
         def step(ids, states):
