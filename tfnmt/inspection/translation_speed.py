@@ -10,7 +10,6 @@ for each batch as the longest of our translations in it has words; so it has no 
 beam nothing to tidy up for sentences that end. Its greedy search takes as many steps with trained weights.
 """
 
-import contextlib
 import dataclasses
 import statistics
 import tempfile
@@ -50,8 +49,9 @@ def translation_speed(options):
             `rounds`, `threads`, `peer` ("joeynmt" or None) and `peer_python`, as `scripts/benchmark.py` explains them.
 
     Returns:
-        A dictionary of figures: the median rate, seconds a word, the floor of these, and the machine's rates; with a
-        peer, its rate and the ratios; with references, BLEU, and that of the search in float32 over all words.
+        A dictionary of figures: the median rate, seconds a word and the machine's rates; of an exact search, in float32
+        over all words, the floor of these; with a peer, its rate and the ratios; with references, BLEU of this search
+        and of the exact one.
 
     Raises:
         UserError: the model cannot be loaded or the file be read, it has no words, or the peer cannot be run.
@@ -59,59 +59,69 @@ def translation_speed(options):
     if options.peer and not options.peer_python:
         raise UserError("--peer-python is missing: a Python that has joeynmt")
     model, sources, limits = _random(options.preset) if options.preset else _trained(options.model, options.source)
+    references = _references(options.target, sources, options.source) if options.target else None
     configuration = SearchConfiguration(beam_size=options.beam_size, precision=options.precision, **limits)
     searcher = Searcher(model, configuration, load_shortlist(options.shortlist) if options.shortlist else None)
-    start = time.perf_counter()
-    searcher.translate(sources[:1], options.batch_size)
-    first = time.perf_counter() - start
+    is_exact = not options.shortlist and options.precision == "float32"
+    first = _seconds(searcher, sources[:1], options.batch_size)
     found = searcher.translate(sources, options.batch_size)
     labels = [[*one.ids[0, : one.lengths[0]], *([] if limits else [END])] for one in found]
+    rates = _rates(searcher, model, sources, labels, options)
+    figures = dict.fromkeys(("peer", "ratio", "ratio_min", "ratio_max"))
+    figures["ours"] = statistics.median(rates["ours"])
+    if options.peer:
+        figures = ratio_figures(rates["ours"], rates["peer"])
     words = sum(map(len, labels))
-    scores = _scores(model, configuration, sources, found, options) if options.target else {}
+    figures |= {"unit": "sentences/s", "seconds_per_word": len(sources) / figures["ours"] / words}
+    figures |= {
+        "matrix_gflops": statistics.median(rates["matrix"]),
+        "memory_gbytes": statistics.median(rates["memory"]),
+    }
+    if is_exact:
+        figures |= _floor(model, sources, labels, options, figures)
+    if references:
+        exact = dataclasses.replace(configuration, precision="float32")
+        others = found if is_exact else Searcher(model, exact).translate(sources)
+        for name, translations in (("bleu", found), ("bleu_exact", others)):
+            texts = [one.texts[0].decode("utf-8") for one in translations]
+            figures[name] = translation_scores(texts, references, options.bleu_tokenize)["bleu"]
+    sizes = ("beam_size", "batch_size", "precision", "rounds")
+    return (
+        figures
+        | {"sentences": len(sources), "words": words, "weights": model.count_params(), "first_seconds": first}
+        | {name: getattr(options, name) for name in sizes}
+    )
+
+
+def _rates(searcher, model, sources, labels, options):
+    """The rates of our search, the peer's if there is one, products and memory, all measured in turn."""
     measurements = {
         "ours": lambda: len(sources) / _seconds(searcher, sources, options.batch_size),
         "matrix": lambda: matrix_rate(*LARGE),
         "memory": memory_rate,
     }
-    with contextlib.ExitStack() as stack:
-        if options.peer:
-            directory = stack.enter_context(tempfile.TemporaryDirectory())
-            batches = _batches(searcher, sources, labels, options.batch_size)
-            peer = stack.enter_context(start_translating(directory, model, batches, options))
-            peer.answer(), peer.ask()  # every shape once, before the clock runs
-            measurements["peer"] = lambda: len(sources) / peer.ask()["seconds"]
-        rates = alternate(measurements, options.rounds, say)
-    ours, matrix, memory = (statistics.median(rates[name]) for name in ("ours", "matrix", "memory"))
-    seconds_per_word = len(sources) / ours / words
+    if not options.peer:
+        return alternate(measurements, options.rounds, say)
+    batches = _batches(searcher, sources, labels, options.batch_size)
+    with tempfile.TemporaryDirectory() as directory, start_translating(directory, model, batches, options) as peer:
+        peer.answer(), peer.ask()  # every shape once, before the clock runs
+        measurements["peer"] = lambda: len(sources) / peer.ask()["seconds"]
+        return alternate(measurements, options.rounds, say)
+
+
+def _floor(model, sources, labels, options, figures):
+    """How long a word takes at least, and how many times as long it took."""
     flop, weight_bytes = work_per_word(model, sources, labels, options.beam_size)
-    floors = flop / matrix / 1e9, weight_bytes / memory / 1e9 / min(options.batch_size, len(sources))
-    compared = dict.fromkeys(("peer", "ratio", "ratio_min", "ratio_max"))
-    if options.peer:
-        compared = ratio_figures(rates["ours"], rates["peer"])
-    return (
-        compared
-        | scores
-        | {
-            "ours": ours,
-            "unit": "sentences/s",
-            "matrix_gflops": matrix,
-            "memory_gbytes": memory,
-            "share_of_matrix_rate": flop / seconds_per_word / matrix / 1e9,
-            "seconds_per_word": seconds_per_word,
-            "floor_of_operations": floors[0],
-            "floor_of_memory": floors[1],
-            "times_the_floor": seconds_per_word / max(floors),
-            "mflop_per_word": flop / 1e6,
-            "mbytes_per_step": weight_bytes / 1e6,
-            "sentences": len(sources),
-            "words": words,
-            "weights": model.count_params(),
-            "first_seconds": first,
-            "beam_size": options.beam_size,
-            "batch_size": options.batch_size,
-            "rounds": options.rounds,
-        }
-    )
+    of_operations = flop / figures["matrix_gflops"] / 1e9
+    of_memory = weight_bytes / figures["memory_gbytes"] / 1e9 / min(options.batch_size, len(sources))
+    return {
+        "share_of_matrix_rate": of_operations / figures["seconds_per_word"],
+        "floor_of_operations": of_operations,
+        "floor_of_memory": of_memory,
+        "times_the_floor": figures["seconds_per_word"] / max(of_operations, of_memory),
+        "mflop_per_word": flop / 1e6,
+        "mbytes_per_step": weight_bytes / 1e6,
+    }
 
 
 def work_per_word(model, sources, labels, beam_size):
@@ -142,21 +152,12 @@ def work_per_word(model, sources, labels, beam_size):
     return flop, 4 * sum(rows * columns for rows, columns in matrices)
 
 
-def _scores(model, configuration, sources, found, options):
-    """BLEU of what was found, and what the exact search's is."""
-    references = list(read_lines(options.target))
+def _references(path, sources, source_path):
+    """A file's lines, as many as there are sources."""
+    references = list(read_lines(path))
     if len(references) != len(sources):
-        raise UserError(f"{options.target}: has {len(references)} lines, {options.source} has {len(sources)}")
-    exact = found
-    if options.shortlist or options.precision != "float32":
-        exact = Searcher(model, dataclasses.replace(configuration, precision="float32")).translate(sources)
-    texts = {"bleu": found, "bleu_exact": exact}
-    return {
-        name: translation_scores([one.texts[0].decode() for one in texts[name]], references, options.bleu_tokenize)[
-            "bleu"
-        ]
-        for name in texts
-    }
+        raise UserError(f"{path}: has {len(references)} lines, {source_path} has {len(sources)}")
+    return references
 
 
 def _batches(searcher, sources, labels, batch_size):
