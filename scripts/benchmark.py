@@ -1,12 +1,14 @@
 """Measure how fast this project works, beside another toolkit doing the same work on the same machine."""
 
 import argparse
+import dataclasses
 import json
 import os
 import sys
 import tempfile
 from pathlib import Path
 
+from _parallel_files import add_parallel_files, chosen_parallel_files
 from _server import server_process
 from _start import positive, run
 from tfnmt.errors import UserError
@@ -107,8 +109,7 @@ def add_board(works):
     work = works.add_parser("board", help="the part of a training run's time that writing for TensorBoard takes")
     work.add_argument("--preset", default="tiny", metavar="P", help="what is trained (default: tiny)")
     work.add_argument("--epochs", type=positive, default=2, metavar="N", help="of the run (default: 2)")
-    for side in ("source", "target", "dev-source", "dev-target"):
-        work.add_argument(f"--{side}", metavar="F", help="as in train_translator.py (default: the sample)")
+    add_parallel_files(work)
     work.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -218,17 +219,13 @@ def serve_figures(arguments):
 
 
 def board(arguments):
-    import dataclasses
-
-    from train_translator import chosen_files
-
     from tfnmt.inspection.board_cost import board_cost
     from tfnmt.models.presets import find_preset
 
     preset = find_preset(arguments.preset)
     preset = dataclasses.replace(preset, training=dataclasses.replace(preset.training, epochs=arguments.epochs))
     with tempfile.TemporaryDirectory() as directory:
-        return {"preset": arguments.preset} | board_cost(preset, *chosen_files(arguments, directory))
+        return {"preset": arguments.preset} | board_cost(preset, *chosen_parallel_files(arguments, directory))
 
 
 def read(arguments):
