@@ -21,7 +21,9 @@ def parser():
     parser.add_argument("--batch-sizes", type=positive, nargs="+", default=(1, 16), metavar="N", help="default: 1 16")
     parser.add_argument("--lengths", type=positive, nargs="+", default=(5, 20), metavar="N", help="default: 5 20")
     parser.add_argument("--repetitions", type=positive, default=5, metavar="N", help="of each step (default: 5)")
-    parser.add_argument("--peer-python", metavar="PATH", help="a Python that has torch, to put SPINN in PyTorch beside")
+    parser.add_argument(
+        "--peer-python", metavar="PATH", help="a Python that has torch, to put the same models in PyTorch beside"
+    )
     parser.add_argument("--threads", type=positive, default=2, metavar="N", help="threads of each side (default: 2)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
@@ -37,14 +39,10 @@ def main(arguments, output):
     from tfnmt.inspection.graph_comparison import compare
     from tfnmt.inspection.graph_pictures import draw_static_and_by_run, draw_times
     from tfnmt.inspection.graph_report import report
-    from tfnmt.inspection.spinn_peer import steps_of_encoder
     from tfnmt.inspection.stack_traces import traces
 
     tf.config.threading.set_intra_op_parallelism_threads(arguments.threads)
     tf.config.threading.set_inter_op_parallelism_threads(arguments.threads)
-
-    def in_torch(settings, *rest):
-        return steps_of_encoder(arguments.peer_python, settings | {"threads": arguments.threads}, *rest)
 
     def say(line):
         print(line, file=sys.stderr)
@@ -53,8 +51,8 @@ def main(arguments, output):
     directory.mkdir(parents=True, exist_ok=True)
     cases = make_cases()
     sizes = (arguments.units, sorted(arguments.batch_sizes), sorted(arguments.lengths), arguments.repetitions)
-    peer = in_torch if arguments.peer_python else None
-    comparisons = [compare(cases[name], *sizes, peer=peer, say=say) for name in arguments.models]
+    torch = (arguments.peer_python, arguments.threads) if arguments.peer_python else None
+    comparisons = [compare(cases[name], *sizes, torch=torch, say=say) for name in arguments.models]
     text = report(comparisons, traces(), arguments.units)
     (directory / "comparison.md").write_text(text, encoding="utf-8")
     draw_times(comparisons).savefig(directory / "times.png", dpi=120)

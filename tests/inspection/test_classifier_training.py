@@ -17,8 +17,6 @@ from tfnmt.inspection.pair_batches import (
     one_by_one,
     random_transitions,
 )
-from tfnmt.inspection.peer_process import PEERS
-from tfnmt.inspection.spinn_peer import steps_of_encoder
 from tfnmt.text.parses import REDUCE, SHIFT, pointers_and_heights
 
 OPTIONS = SimpleNamespace(
@@ -160,17 +158,6 @@ def test_figures_by_length_and_one_by_one(monkeypatch, quick_matrix_rate):
     assert "peer_weights" not in figures
 
 
-def test_steps_of_a_peers_encoder(tmp_path, monkeypatch):
-    (tmp_path / "spinn_worker.py").write_text(FAKE_WORKER)
-    monkeypatch.setattr("tfnmt.inspection.spinn_peer.PEERS", tmp_path)
-    batch = {"words": np.array([[5, 6]]), "transitions": np.array([[SHIFT, SHIFT, REDUCE]])}
-    assert steps_of_encoder(sys.executable, {"units": 2}, [batch, batch], repetitions=3) == [0.25, 0.25]
-
-
 def test_torch_needs_a_python():
     with pytest.raises(UserError, match="--peer-python is missing: a Python that has torch"):
         compare_training(SimpleNamespace(**vars(OPTIONS) | {"peer_python": None}))
-
-
-def test_the_worker_imports_nothing_of_ours():
-    assert "tfnmt" not in (PEERS / "spinn_worker.py").read_text()

@@ -153,10 +153,6 @@ def test_a_worker_that_ends_says_why(tmp_path):
         PeerProcess(tmp_path / "nowhere" / "python", worker, tmp_path, {})
 
 
-def test_the_worker_of_joeynmt_imports_nothing_of_ours():
-    assert "tfnmt" not in (SCRIPT.parents[1] / "tfnmt" / "inspection" / "peers" / "joeynmt_worker.py").read_text()
-
-
 def test_a_peer_is_asked_for_at_once():
     finished = subprocess.run([sys.executable, SCRIPT, "train-translator"], capture_output=True, text=True)
     assert finished.returncode == 2

@@ -16,6 +16,7 @@ from tfnmt.define_by_run import decoder as decoder_by_run
 from tfnmt.define_by_run import encoder as encoder_by_run
 from tfnmt.define_by_run import spinn as spinn_by_run
 from tfnmt.inspection.pair_batches import random_transitions
+from tfnmt.inspection.steps_in_torch import steps_of_spinn, steps_of_translator
 from tfnmt.layers import parser, pointers, recurrence, stack
 from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.encoder import Encoder, read_layer
@@ -44,8 +45,10 @@ class Case:
     """The modules of the loop, which all models share."""
     by_run_code: tuple
     """The modules of the Python loop."""
-    peer: Callable | None = None
-    """units → the settings by which `tfnmt.inspection.spinn_peer` is the same model in PyTorch, where there is one."""
+    steps_in_torch: Callable
+    """Of `tfnmt.inspection.steps_in_torch`: what times the same model in PyTorch."""
+    torch_settings: Callable
+    """units → the settings by which it is the same model, but for "threads"."""
 
     def step(self, call, layer):
         """A function: batch → (results, gradients by all weights), of a sum in which each place has its own weight."""
@@ -69,8 +72,13 @@ class Case:
 def make_cases():
     """All cases by name."""
     spinn_code = (SpinnEncoder.call, SpinnEncoder._step)
-    trees = {"make_batch": tree_batch, "loop_code": (stack, pointers), "by_run_code": (spinn_by_run,)}
-    chains = {"make_batch": sentence_batch, "loop_code": (recurrence,)}
+    trees = {
+        "make_batch": tree_batch,
+        "loop_code": (stack, pointers),
+        "by_run_code": (spinn_by_run,),
+        "steps_in_torch": steps_of_spinn,
+    }
+    chains = {"make_batch": sentence_batch, "loop_code": (recurrence,), "steps_in_torch": steps_of_translator}
     cases = (
         Case(
             "encoder",
@@ -79,6 +87,7 @@ def make_cases():
             lambda encoder, batch: encoder_by_run.encode(encoder, batch["source"])["summary"],
             model_code=(Encoder.call, read_layer),
             by_run_code=(encoder_by_run,),
+            torch_settings=lambda units: _translator_settings(units, decodes=False),
             **chains,
         ),
         Case(
@@ -90,6 +99,7 @@ def make_cases():
             ),
             model_code=(Decoder.call, Decoder._project, Decoder._readout, Encoder.call, read_layer),
             by_run_code=(decoder_by_run, encoder_by_run),
+            torch_settings=lambda units: _translator_settings(units, decodes=True),
             **chains,
         ),
         Case(
@@ -98,7 +108,7 @@ def make_cases():
             lambda encoder, batch: _compared(encoder(batch)),
             lambda encoder, batch: _compared(spinn_by_run.encode(encoder, batch)),
             model_code=(LevelEncoder.call,),
-            peer=lambda units: _peer(units, None, "given"),
+            torch_settings=lambda units: _spinn_settings(units, None, "given"),
             **trees,
         ),
         _spinn("spinn-pi", "given", model_code=spinn_code, **trees),
@@ -114,7 +124,7 @@ def make_cases():
     return {case.name: case for case in cases}
 
 
-def _spinn(name, parse, model_code, make_batch, loop_code, by_run_code, **options):
+def _spinn(name, parse, model_code, make_batch, loop_code, by_run_code, steps_in_torch, **options):
     return Case(
         name,
         lambda units: _built(SpinnEncoder(_word_vectors(units), units, _tracker_units(units), parse)),
@@ -124,12 +134,17 @@ def _spinn(name, parse, model_code, make_batch, loop_code, by_run_code, **option
         model_code,
         loop_code,
         by_run_code,
-        peer=lambda units: _peer(units, _tracker_units(units), parse),
+        steps_in_torch,
+        lambda units: _spinn_settings(units, _tracker_units(units), parse),
     )
 
 
-def _peer(units, tracker_units, parse):
+def _spinn_settings(units, tracker_units, parse):
     return {"units": units, "tracker_units": tracker_units, "parse": parse, "vocabulary_size": VOCABULARY}
+
+
+def _translator_settings(units, decodes):
+    return {"units": units, "decodes": decodes, "vocabulary_size": VOCABULARY}
 
 
 def _tracker_units(units):

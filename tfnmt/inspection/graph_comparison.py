@@ -65,13 +65,13 @@ class Comparison:
         )
 
 
-def compare(case, units, batch_sizes, lengths, repetitions, seed=1, peer=None, say=lambda line: None):
+def compare(case, units, batch_sizes, lengths, repetitions, seed=1, torch=None, say=lambda line: None):
     """Compare a `Case` over batches of all those sizes and lengths; the first step of all comes first.
 
     Args:
         units: size of the model's states.
         repetitions: steps of which the median time counts.
-        peer: optional function of (settings, batches, repetitions), `steps_of_encoder` with a Python.
+        torch: (path of a Python that has torch, threads that it is to use), or None for no third column.
         say: called with a line about each batch.
     """
     keras.utils.set_random_seed(seed)
@@ -90,6 +90,11 @@ def compare(case, units, batch_sizes, lengths, repetitions, seed=1, peer=None, s
                 f"{case.name}, {batch_size} × {length} words: static {1000 * point.static_step:,.1f} ms,"
                 f" by run {1000 * point.by_run_step:,.1f} ms"
             )
+    peer_steps = None
+    if torch:
+        python, threads = torch
+        settings = case.torch_settings(units) | {"threads": threads}
+        peer_steps = case.steps_in_torch(python, settings, batches, repetitions)
     return Comparison(
         case.name,
         number_of_nodes(static.get_concrete_function().graph),
@@ -97,7 +102,7 @@ def compare(case, units, batch_sizes, lengths, repetitions, seed=1, peer=None, s
         lines_of_code(*case.loop_code),
         lines_of_code(*case.by_run_code),
         points,
-        peer(case.peer(units), batches, repetitions) if peer and case.peer else None,
+        peer_steps,
     )
 
 

@@ -1,7 +1,7 @@
 """Trains a recurrent translator with JoeyNMT 2.3 (Kreutzer et al. 2019, arXiv:1907.12484), or translates with it, to be
 timed beside ours.
 
-Runs as a process of its own, in a Python that has joeynmt and torch, and imports nothing of this project:
+Runs as a process of its own, in a Python that has joeynmt and torch:
 
     python joeynmt_worker.py SETTINGS.json BATCHES.npz
 
@@ -12,7 +12,6 @@ but as ids, the same padded batches that the other side has.
 """
 
 import functools
-import json
 import sys
 import tempfile
 import time
@@ -28,22 +27,21 @@ from joeynmt.search import search
 from joeynmt.training import TrainManager
 from joeynmt.vocabulary import Vocabulary
 
+from worker import begin, say, shapes
+
 CPU = torch.device("cpu")
 
 
 def main(settings_file, batches_file):
     """Build the model, then do a round of training for every line of standard input; tell how long each took."""
-    answers, sys.stdout = sys.stdout, sys.stderr  # whatever a library prints is no answer
-    settings = json.loads(Path(settings_file).read_text(encoding="utf-8"))
-    torch.set_num_threads(settings["threads"])
-    torch.manual_seed(settings["seed"])
+    settings, answers = begin(settings_file)
     with tempfile.TemporaryDirectory() as directory:
         manager = make_manager(settings, Path(directory))
         if "beam_size" in settings:
             work = functools.partial(translate, manager.model, read_sources(batches_file), settings["beam_size"])
         else:
             work = functools.partial(train, manager, read_batches(batches_file))
-        say(answers, describe(manager.model))
+        say(answers, {"weights": shapes(manager.model), "encoder_size": manager.model.encoder.output_size})
         for _ in sys.stdin:
             start = time.perf_counter()
             work()
@@ -172,19 +170,6 @@ def as_batch(model, source, target=None):
         pad_index=model.pad_index,
         eos_index=model.eos_index,
     )
-
-
-def describe(model):
-    """The shapes of its weights by name, and the size of the encoder's states."""
-    return {
-        "weights": {name: list(weight.shape) for name, weight in model.named_parameters()},
-        "encoder_size": model.encoder.output_size,
-    }
-
-
-def say(answers, value):
-    """One line of JSON to who asks."""
-    print(json.dumps(value), file=answers, flush=True)
 
 
 if __name__ == "__main__":

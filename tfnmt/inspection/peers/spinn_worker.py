@@ -1,7 +1,7 @@
 """Trains SPINN, define-by-run, in PyTorch, to be timed beside ours: the model of Bradbury's post "Recursive Neural
 Networks with PyTorch" (2017), written for the PyTorch of today.
 
-Runs as a process of its own, in a Python that has torch and NumPy, and imports nothing of this project:
+Runs as a process of its own, in a Python that has torch and NumPy:
 
     python spinn_worker.py SETTINGS.json BATCHES.npz
 
@@ -16,7 +16,6 @@ normalisation, dropout, RMSprop. Put right, for its code trains SPINN-PI alone: 
 are legal ones, and they are learnt, from parses ("spinn") or from rewards ("rl-spinn").
 """
 
-import json
 import re
 import sys
 import time
@@ -27,22 +26,20 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from worker import begin, say, shapes
+
 NOTHING, SHIFT, REDUCE = 0, 1, 2
 UNLIKELY = -1e9
 
 
 def main(settings_file, batches_file):
     """Build the model, then do a round of training for every line of standard input; tell how long each took."""
-    answers, sys.stdout = sys.stdout, sys.stderr  # whatever a library prints is no answer
-    settings = json.loads(Path(settings_file).read_text(encoding="utf-8"))
-    torch.set_num_threads(settings["threads"])
-    torch.manual_seed(settings["seed"])
+    settings, answers = begin(settings_file)
     model = Classifier(settings)
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     optimizer = torch.optim.RMSprop(trained, lr=settings["learning_rate"], alpha=0.9, eps=1e-6)
     batches = read_batches(batches_file, sides=1 if settings["encoder_alone"] else 2)
-    weights = {name: list(weight.shape) for name, weight in model.named_parameters()}
-    say(answers, {"weights": weights, "torch": torch.__version__})
+    say(answers, {"weights": shapes(model), "torch": torch.__version__})
     before = resident_memory()
     for _ in sys.stdin:
         times = [time.perf_counter()]
@@ -288,11 +285,6 @@ def peak_memory():
 def _status(name):
     # Not `getrusage`: a process that was forked from another counts the peak of that one as its own.
     return 1024 * int(re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text()).group(1))
-
-
-def say(answers, value):
-    """One line of JSON to who asks."""
-    print(json.dumps(value), file=answers, flush=True)
 
 
 if __name__ == "__main__":
