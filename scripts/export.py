@@ -3,6 +3,7 @@
 import argparse
 
 from _start import positive, run
+from tfnmt.errors import UserError
 
 
 def parser():
@@ -30,6 +31,16 @@ def parser():
         help="keep the matrices in fewer bits, and print what is won and lost by it (default: none)",
     )
     parser.add_argument(
+        "--source", metavar="F", help="sentences to compare them on (default: 100 of the sample's hold-out)"
+    )
+    parser.add_argument("--target", metavar="F", help="their reference translations, line by line")
+    parser.add_argument(
+        "--bleu-tokenize",
+        default="13a",
+        choices=("13a", "intl", "char", "none"),
+        help="sacrebleu's tokenization of both (default: 13a)",
+    )
+    parser.add_argument(
         "--precision",
         default="float32",
         choices=("float32", "bfloat16"),
@@ -46,6 +57,7 @@ def main(arguments, output):
     from tfnmt.serving.export import export
     from tfnmt.serving.quantization import compare
 
+    pairs = _pairs(arguments)
     models = [tfnmt.load(directory) for directory in arguments.model]
     search = SearchConfiguration(
         beam_size=arguments.beam_size,
@@ -57,8 +69,25 @@ def main(arguments, output):
     path = export(models, arguments.output, arguments.name, search, arguments.quantize, shortlist)
     print(path, file=output)
     if arguments.quantize != "none":
-        for name, value in compare(models, search, path).items():
+        for name, value in compare(models, search, path, pairs, arguments.bleu_tokenize).items():
             print(f"{name:>32}  {value:,.2f}" if isinstance(value, float) else f"{name:>32}  {value:,}", file=output)
+
+
+def _pairs(arguments):
+    """Sentences and translations on which smaller weights are compared, or None where there are none."""
+    from tfnmt.data.parallel import check_parallel, read_sides
+    from tfnmt.data.sample import sample_pairs
+
+    if arguments.source is None and arguments.target is not None:
+        raise UserError("--source is missing: the sentences that --target translates")
+    if arguments.quantize == "none":
+        if arguments.source is not None:
+            raise UserError("--source means nothing with --quantize none: nothing is compared")
+        return None
+    if arguments.source is None:
+        return sample_pairs(100, seed=0, split="test")
+    check_parallel(arguments.source, arguments.target)
+    return list(zip(*read_sides(arguments.source, arguments.target), strict=True))
 
 
 if __name__ == "__main__":
