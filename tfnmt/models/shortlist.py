@@ -80,7 +80,7 @@ class Shortlist(tf.Module):
 
     def save(self, path):
         """Write it to a file (.npz); the file is written whole or not."""
-        with written_whole(path) as part, open(part, "wb") as file:
+        with written_whole(path, way_out="name another file") as part, open(part, "wb") as file:
             size = self.target_vocabulary_size
             np.savez_compressed(
                 file, translations=self.translations, frequent=self.frequent, target_vocabulary_size=size
