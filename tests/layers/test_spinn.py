@@ -65,9 +65,9 @@ def test_level_by_level_is_plain_recursion(vector_size):
     assert run.experimental_get_tracing_count() == 1
 
 
-def spinn_encoder(parse, tracker_units=2):
+def spinn_encoder(parse, tracker_units=2, tracked_composition=True):
     keras.utils.set_random_seed(6)
-    encoder = SpinnEncoder(Vectors(2 * UNITS), UNITS, tracker_units, parse)
+    encoder = SpinnEncoder(Vectors(2 * UNITS), UNITS, tracker_units, parse, tracked_composition)
     encoder.build()
     random = np.random.default_rng(7)
     for variable in encoder.trainable_variables:
@@ -83,9 +83,10 @@ def spinn_encoder(parse, tracker_units=2):
         ("sampled", ["root", "nodes", "transition_scores", "log_probability"]),
     ],
 )
-def test_a_stack_in_a_graph_is_python_lists(parse, names):
+@pytest.mark.parametrize("tracked_composition", [True, False])
+def test_a_stack_in_a_graph_is_python_lists(parse, names, tracked_composition):
     """In every variant, as in training."""
-    encoder = spinn_encoder(parse)
+    encoder = spinn_encoder(parse, tracked_composition=tracked_composition)
     options = {"training": True} | ({"seed": tf.constant([1, 2])} if parse == "sampled" else {})
     run = in_a_graph(
         lambda batch: results_and_gradients(encoder, names, lambda batch: encoder(batch, **options), batch)
@@ -111,6 +112,16 @@ def test_a_tracker_parses_as_its_twin(seed):
             real = [str(word) for word in sentence if word]
             _, again = from_brackets(to_brackets(real, transitions))
             assert again == list(transitions[: 2 * len(real) - 1])
+
+
+def test_a_tracker_that_only_parses_changes_no_vectors():
+    """With the same transitions they are those of the encoder that has no tracker."""
+    encoder, batch = spinn_encoder("predicted", tracked_composition=False), BATCHES["mixed"]
+    untracked = LevelEncoder(encoder.embedding, UNITS)
+    untracked.build()
+    untracked.compose.W.assign(encoder.compose.W)
+    untracked.compose.b.assign(encoder.compose.b)
+    check_same(encoder(batch, training=True)["nodes"], untracked(batch)["nodes"])
 
 
 def test_shapes_may_be_known_when_the_graph_is_made():

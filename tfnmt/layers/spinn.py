@@ -102,7 +102,7 @@ class LevelEncoder(TreeEncoder):
 
 class SpinnEncoder(TreeEncoder):
     """SPINN: a tracker reads from left to right, sees buffer and stack before every transition, and its state enters
-    the composition. Where parses come from:
+    the composition (unless told otherwise). Where parses come from:
 
         parse="given"      SPINN-PI: from the batch.
         parse="predicted"  SPINN: from the batch while training, which gives the transition loss its answers; from the
@@ -117,15 +117,17 @@ class SpinnEncoder(TreeEncoder):
         embedding, units: as in `TreeEncoder`.
         tracker_units: size of the tracker's state.
         parse: "given", "predicted" or "sampled".
+        tracked_composition: whether the tracker's state enters the composition, as in the paper. Without, the tracker
+            parses and no more, as the parser of Havrylov et al. 2019, arXiv:1902.09393.
     """
 
-    def __init__(self, embedding, units, tracker_units, parse="given", **options):
+    def __init__(self, embedding, units, tracker_units, parse="given", tracked_composition=True, **options):
         super().__init__(embedding, units, **options)
         if parse not in ("given", "predicted", "sampled"):
             raise ValueError(f'parse is "given", "predicted" or "sampled", not {parse!r}')
         self.parse = parse
         self.tracker = Tracker(tracker_units, predicts=parse != "given", name="tracker")
-        self.compose = TreeLSTM(units, tracker_units, name="compose")
+        self.compose = TreeLSTM(units, tracker_units if tracked_composition else 0, name="compose")
 
     def build(self, _=None):
         super().build()

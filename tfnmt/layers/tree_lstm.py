@@ -43,13 +43,13 @@ class TreeLSTM(keras.layers.Layer):
         Args:
             children_h, children_c: float [parents, 2, units], left child first.
             held: see `tfnmt.layers.recurrence.Held`.
-            tracking: the tracker's h, [parents, tracker_units], or None where tracker_units is 0.
+            tracking: the tracker's h, [parents, tracker_units]; not looked at where tracker_units is 0.
 
         Returns:
             (h, c), each [parents, units].
         """
         inputs = tf.reshape(children_h, [-1, 2 * self.units])
-        if tracking is not None:
+        if self.tracker_units:
             inputs = tf.concat([inputs, tracking], axis=1)
         return _gated(tf.nn.bias_add(held.product("W", inputs), held["b"]), children_c)
 

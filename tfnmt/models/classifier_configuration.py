@@ -34,6 +34,9 @@ class ClassifierConfiguration:
     embedding_dropout: float = option(0.0, "part of the word vectors dropped")
     state_dropout: float = option(0.0, "part of h in gru and lstm dropped in its product with U")
     head_dropout: float = option(0.0, "part of the features and of the head's layers dropped")
+    tracked_composition: bool = option(
+        True, "spinn, rl-spinn: the tracker's state enters the composition, as in the paper; spinn-pi's always does"
+    )
     transition_weight: float = option(1.0, "spinn alone: weight of the transitions' loss beside the classes'")
     reward: Literal["log_likelihood", "accuracy"] = option("log_likelihood", "rl-spinn alone: what a parse is worth")
     samples: int = option(2, "rl-spinn alone: parses drawn of each sentence in training")

@@ -41,6 +41,7 @@ def make_encoder(configuration, vocabulary_size):
     elif c.encoder == "spinn-pi-nt":
         encoder = LevelEncoder(embedding, c.units, name="encoder")
     else:
-        encoder = SpinnEncoder(embedding, c.units, c.tracker_units, PARSES[c.encoder], name="encoder")
+        tracked = c.tracked_composition or not c.parses
+        encoder = SpinnEncoder(embedding, c.units, c.tracker_units, PARSES[c.encoder], tracked, name="encoder")
     encoder.build(None)
     return encoder
