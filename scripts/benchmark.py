@@ -219,7 +219,7 @@ def serve_figures(arguments):
 
 
 def board(arguments):
-    from tfnmt.inspection.board_cost import board_cost
+    from tfnmt.inspection.benchmarks.board_cost import board_cost
     from tfnmt.models.presets import find_preset
 
     preset = find_preset(arguments.preset)
@@ -229,7 +229,7 @@ def board(arguments):
 
 
 def read(arguments):
-    from tfnmt.inspection.reading_speed import reading_speed, write_pairs
+    from tfnmt.inspection.benchmarks.reading_speed import reading_speed, write_pairs
 
     with tempfile.TemporaryDirectory() as directory:
         path = arguments.examples
@@ -242,7 +242,7 @@ def read(arguments):
 def train_translator(arguments):
     from tfnmt.data.parallel import ParallelFiles
     from tfnmt.data.sample import write_sample
-    from tfnmt.inspection.translator_training import compare_training
+    from tfnmt.inspection.benchmarks.translator_training import compare_training
 
     if arguments.target and not arguments.source:
         raise UserError("--source is missing: the sentences that --target translates")
@@ -254,7 +254,7 @@ def train_translator(arguments):
 
 
 def translate(arguments):
-    from tfnmt.inspection.translation_speed import translation_speed
+    from tfnmt.inspection.benchmarks.translation_speed import translation_speed
 
     if arguments.model and not arguments.source:
         raise UserError("--source is missing: the sentences that the model is to translate")
@@ -265,13 +265,13 @@ def translate(arguments):
 
 
 def train_classifier(arguments):
-    from tfnmt.inspection.classifier_training import compare_training
+    from tfnmt.inspection.benchmarks.classifier_training import compare_training
 
     return compare_training(arguments)
 
 
 def lengths(arguments):
-    from tfnmt.inspection.classifier_training import compare_lengths
+    from tfnmt.inspection.benchmarks.classifier_training import compare_lengths
 
     return compare_lengths(arguments)
 

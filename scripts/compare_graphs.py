@@ -35,11 +35,11 @@ def main(arguments, output):
 
     import tensorflow as tf
 
-    from tfnmt.inspection.graph_cases import make_cases
-    from tfnmt.inspection.graph_comparison import compare
-    from tfnmt.inspection.graph_pictures import draw_static_and_by_run, draw_times
-    from tfnmt.inspection.graph_report import report
-    from tfnmt.inspection.stack_traces import traces
+    from tfnmt.inspection.graphs.cases import make_cases
+    from tfnmt.inspection.graphs.comparison import compare
+    from tfnmt.inspection.graphs.pictures import draw_static_and_by_run, draw_times
+    from tfnmt.inspection.graphs.report import report
+    from tfnmt.inspection.graphs.stack_traces import traces
 
     tf.config.threading.set_intra_op_parallelism_threads(arguments.threads)
     tf.config.threading.set_inter_op_parallelism_threads(arguments.threads)

@@ -197,7 +197,7 @@ def add_graphs(figures):
 
 def draw_graphs(arguments, output):
     from tfnmt.concepts.drawing import save
-    from tfnmt.inspection.graph_pictures import draw_static_and_by_run
+    from tfnmt.inspection.graphs.pictures import draw_static_and_by_run
 
     save(draw_static_and_by_run(), arguments.output)
 
@@ -216,7 +216,7 @@ def add_growth(figures):
 
 def draw_growth(arguments, output):
     from tfnmt.concepts.drawing import save
-    from tfnmt.inspection import growth
+    from tfnmt.inspection.benchmarks import growth
     from tfnmt.models.classifier_configuration import GIVEN_PARSES, OWN_PARSES
 
     rows_of_encoders = {}

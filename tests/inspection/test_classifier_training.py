@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tfnmt.errors import UserError
-from tfnmt.inspection.classifier_training import compare_lengths, compare_training
-from tfnmt.inspection.classifier_work import training_products_per_pair
-from tfnmt.inspection.pair_batches import (
+from tfnmt.inspection.benchmarks.classifier_training import compare_lengths, compare_training
+from tfnmt.inspection.benchmarks.classifier_work import training_products_per_pair
+from tfnmt.inspection.benchmarks.pair_batches import (
     batches_of_file,
     drawn_batches,
     equally_long_batches,
@@ -121,12 +121,12 @@ def test_products_are_counted_by_what_each_weight_meets():
 @pytest.fixture
 def quick_matrix_rate(monkeypatch):
     """Not measured again and again."""
-    monkeypatch.setattr("tfnmt.inspection.classifier_training.matrix_rate", lambda *_: 100.0)
+    monkeypatch.setattr("tfnmt.inspection.benchmarks.classifier_training.matrix_rate", lambda *_: 100.0)
 
 
 def test_figures_beside_a_peer(tmp_path, monkeypatch, quick_matrix_rate):
     (tmp_path / "spinn_worker.py").write_text(FAKE_WORKER)
-    monkeypatch.setattr("tfnmt.inspection.spinn_peer.PEERS", tmp_path)
+    monkeypatch.setattr("tfnmt.inspection.benchmarks.spinn_peer.PEERS", tmp_path)
     figures = compare_training(OPTIONS)
     assert figures["peer"] == 2 * 3 / 0.5
     assert figures["unit"] == "pairs/s"
@@ -147,7 +147,7 @@ def test_figures_by_length_and_one_by_one(monkeypatch, quick_matrix_rate):
 
         return 3.0, train
 
-    monkeypatch.setattr("tfnmt.inspection.classifier_training.timed_fit", timed_fit)
+    monkeypatch.setattr("tfnmt.inspection.benchmarks.classifier_training.timed_fit", timed_fit)
     figures = compare_lengths(OPTIONS)
     assert (figures["ours"], figures["peer"], figures["growth"], figures["unit"]) == (48, 48, 1, "words/s")
     assert trained[:2] == [[(4, 6)] * 2, [(12, 2)] * 2]

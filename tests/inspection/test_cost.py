@@ -9,8 +9,8 @@ import pytest
 import tensorflow as tf
 
 from tfnmt.errors import UserError
+from tfnmt.inspection.benchmarks.work import our_weights, products_per_target_word
 from tfnmt.inspection.cost import multiplications_by_part, multiplications_of_the_post, untrained
-from tfnmt.inspection.work import our_weights, products_per_target_word
 from tfnmt.layers.recurrence import held_for_one_step
 from tfnmt.models.configuration import TranslatorConfiguration
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import tensorflow as tf
 
-from tfnmt.inspection.graph_cases import lines_of_code, make_cases, tree_batch
-from tfnmt.inspection.graph_comparison import Comparison, Point, compare, number_of_nodes, number_of_operations
-from tfnmt.inspection.graph_pictures import depths, draw_static_and_by_run, draw_times, parents_of
-from tfnmt.inspection.graph_report import report
-from tfnmt.inspection.stack_traces import traces
+from tfnmt.inspection.graphs.cases import lines_of_code, make_cases, tree_batch
+from tfnmt.inspection.graphs.comparison import Comparison, Point, compare, number_of_nodes, number_of_operations
+from tfnmt.inspection.graphs.pictures import depths, draw_static_and_by_run, draw_times, parents_of
+from tfnmt.inspection.graphs.report import report
+from tfnmt.inspection.graphs.stack_traces import traces
 
 
 def point(**changes):

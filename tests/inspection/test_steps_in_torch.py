@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from tfnmt.inspection.graph_cases import make_cases, sentence_batch, tree_batch
-from tfnmt.inspection.graph_comparison import compare
-from tfnmt.inspection.peer_process import PEERS
+from tfnmt.inspection.benchmarks.peer_process import PEERS
+from tfnmt.inspection.graphs.cases import make_cases, sentence_batch, tree_batch
+from tfnmt.inspection.graphs.comparison import compare
 
 FAKE_WORKER = """
 import json, sys, numpy
@@ -29,7 +29,7 @@ def told(tmp_path, monkeypatch):
     for name in ("spinn", "translator"):
         text = FAKE_WORKER.replace("OUTPUT", repr(str(tmp_path / "told.json")))
         (tmp_path / f"{name}_worker.py").write_text(text)
-    for module in ("spinn_peer", "steps_in_torch"):
+    for module in ("benchmarks.spinn_peer", "graphs.steps_in_torch"):
         monkeypatch.setattr(f"tfnmt.inspection.{module}.PEERS", tmp_path)
     return lambda: json.loads((tmp_path / "told.json").read_text())
 

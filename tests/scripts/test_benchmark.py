@@ -11,15 +11,15 @@ import pytest
 
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.errors import UserError
-from tfnmt.inspection import translation_speed
-from tfnmt.inspection.alternation import alternate, ratio_figures
-from tfnmt.inspection.board_cost import board_cost
-from tfnmt.inspection.matrix_rate import matrix_rate
-from tfnmt.inspection.memory_rate import memory_rate
-from tfnmt.inspection.peer_process import PeerProcess
-from tfnmt.inspection.reading_speed import reading_speed, write_pairs
-from tfnmt.inspection.translator_training import compare_training, our_model
-from tfnmt.inspection.work import meets, our_weights, products_per_target_word
+from tfnmt.inspection.benchmarks import translation_speed
+from tfnmt.inspection.benchmarks.alternation import alternate, ratio_figures
+from tfnmt.inspection.benchmarks.board_cost import board_cost
+from tfnmt.inspection.benchmarks.matrix_rate import matrix_rate
+from tfnmt.inspection.benchmarks.memory_rate import memory_rate
+from tfnmt.inspection.benchmarks.peer_process import PeerProcess
+from tfnmt.inspection.benchmarks.reading_speed import reading_speed, write_pairs
+from tfnmt.inspection.benchmarks.translator_training import compare_training, our_model
+from tfnmt.inspection.benchmarks.work import meets, our_weights, products_per_target_word
 from tfnmt.models.configuration import TranslatorConfiguration
 from tfnmt.models.presets import PRESETS, Preset
 from tfnmt.text.configuration import TextConfiguration
@@ -89,7 +89,7 @@ def test_every_matrix_of_ours_is_known():
 
 
 def test_ours_has_at_least_the_products_of_joeynmt():
-    """The table of multiplications for a target word in `tfnmt.inspection.translator_training`, at 512 units."""
+    """The table of multiplications for a target word in `benchmarks.translator_training`, at 512 units."""
     joeynmt = 768 * 1536 + 512 * 1536 + 512 * 512 + 1024 * 512 + 512 * 7859
     assert joeynmt == 6_776_320
     for kind, count in (("conditional", 7_038_464), ("input_feeding", 7_431_680)):
@@ -123,7 +123,7 @@ def test_matrix_rate_of_any_shape():
 def test_figures_of_a_comparison(tmp_path, monkeypatch):
     (tmp_path / "peers").mkdir()
     (tmp_path / "peers" / "joeynmt_worker.py").write_text(FAKE_WORKER)
-    monkeypatch.setattr("tfnmt.inspection.joeynmt_peer.PEERS", tmp_path / "peers")
+    monkeypatch.setattr("tfnmt.inspection.benchmarks.joeynmt_peer.PEERS", tmp_path / "peers")
     (tmp_path / "text.tsv").write_text("a b a\tc d\nb a\td d c\n" * 4)
     options = SimpleNamespace(
         model="conditional", model_size=8, batch_size=2, batches=2, rounds=2, threads=1, peer_python=sys.executable

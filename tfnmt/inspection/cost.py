@@ -1,8 +1,9 @@
 """What one forward pass of a translator costs: the eight lines of Cho's post (2015, part 2), for any configuration.
 
 The post counts multiplications by the sizes of its plain encoder–decoder. Beside that stands what a model here
-multiplies, by the shapes of its weights (`tfnmt.inspection.work`): an embedding is looked up, and not multiplied with a
-1-of-K vector; the encoder may read from both ends; there may be attention, a second transition, a deep output.
+multiplies, by the shapes of its weights (`tfnmt.inspection.benchmarks.work`): an embedding is looked up, and not
+multiplied with a 1-of-K vector; the encoder may read from both ends; there may be attention, a second transition, a
+deep output.
 """
 
 import re
@@ -11,8 +12,8 @@ import time
 import numpy as np
 import tensorflow as tf
 
-from tfnmt.inspection.matrix_rate import LARGE, SMALL, matrix_rate
-from tfnmt.inspection.work import PAIRS, multiplications_by_weight, our_weights
+from tfnmt.inspection.benchmarks.matrix_rate import LARGE, SMALL, matrix_rate
+from tfnmt.inspection.benchmarks.work import PAIRS, multiplications_by_weight, our_weights
 from tfnmt.models.translator import Translator
 from tfnmt.search.one_by_one import greedy_search
 from tfnmt.text.tokenizers import END, START, WordTokenizer

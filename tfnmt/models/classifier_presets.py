@@ -81,8 +81,8 @@ CLASSIFIER_PRESETS = {
         ExamplesConfiguration(batch_size=32),
         _training(epochs=10, learning_rate=0.001, weight_decay=0.01),
     ),
-    # A root that is classified as it is, and not through a hidden layer, is learnt in a third of the time; and a tracker
-    # that enters the composition slows it down (docs/results.md).
+    # Without a hidden layer the root is learnt in a third of the time, and a tracker that enters the composition slows
+    # it down (docs/results.md).
     "listops": ClassifierPreset(
         ClassifierConfiguration(
             task="listops", embedding_size=256, units=128, head_layers=0, tracked_composition=False

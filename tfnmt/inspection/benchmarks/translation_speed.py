@@ -21,12 +21,12 @@ import tensorflow as tf
 import tfnmt
 from tfnmt.data.parallel import read_lines
 from tfnmt.errors import UserError
-from tfnmt.inspection.alternation import alternate, ratio_figures
-from tfnmt.inspection.joeynmt_peer import start_translating
-from tfnmt.inspection.matrix_rate import LARGE, matrix_rate
-from tfnmt.inspection.memory_rate import memory_rate
-from tfnmt.inspection.translator_training import our_weights
-from tfnmt.inspection.work import meets, products_per_target_word
+from tfnmt.inspection.benchmarks.alternation import alternate, ratio_figures
+from tfnmt.inspection.benchmarks.joeynmt_peer import start_translating
+from tfnmt.inspection.benchmarks.matrix_rate import LARGE, matrix_rate
+from tfnmt.inspection.benchmarks.memory_rate import memory_rate
+from tfnmt.inspection.benchmarks.translator_training import our_weights
+from tfnmt.inspection.benchmarks.work import meets, products_per_target_word
 from tfnmt.models.presets import find_preset
 from tfnmt.models.runs import say
 from tfnmt.models.search_configuration import SearchConfiguration

@@ -9,8 +9,8 @@ import numpy as np
 from tfnmt.data.example_batches import training_batches
 from tfnmt.data.examples import ExampleFiles
 from tfnmt.data.tasks import TASKS
-from tfnmt.inspection.pair_batches import SNLI_LENGTHS, random_lengths, random_transitions
-from tfnmt.inspection.timed_fit import peak_memory, resident_memory
+from tfnmt.inspection.benchmarks.pair_batches import SNLI_LENGTHS, random_lengths, random_transitions
+from tfnmt.inspection.benchmarks.timed_fit import peak_memory, resident_memory
 from tfnmt.text.parses import to_brackets
 from tfnmt.text.tokenizers import WordTokenizer
 

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 from matplotlib.figure import Figure
 
 from tfnmt.concepts.drawing import COLORS
-from tfnmt.inspection.classifier_training import SEED, our_model
-from tfnmt.inspection.pair_batches import equally_long_batches, placeholder_tokenizer
-from tfnmt.inspection.timed_fit import forget_peak_memory, peak_memory, resident_memory, timed_fit
+from tfnmt.inspection.benchmarks.classifier_training import SEED, our_model
+from tfnmt.inspection.benchmarks.pair_batches import equally_long_batches, placeholder_tokenizer
+from tfnmt.inspection.benchmarks.timed_fit import forget_peak_memory, peak_memory, resident_memory, timed_fit
 
 
 def growth(encoder, lengths, pairs=16, units=64, repetitions=5):

@@ -1,5 +1,5 @@
 """How many multiplications a training step of a SPINN classifier needs, from the shapes of its weights and the lengths
-of its sentences; what counts as needed is told in `tfnmt.inspection.work`."""
+of its sentences; what counts as needed is told in `tfnmt.inspection.benchmarks.work`."""
 
 import re
 

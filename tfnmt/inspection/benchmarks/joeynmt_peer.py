@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from tfnmt.configuration import require
-from tfnmt.inspection.peer_process import PEERS, PeerProcess
+from tfnmt.inspection.benchmarks.peer_process import PEERS, PeerProcess
 
 
 def start_training(directory, model, batches, learning_rate, seed, options):

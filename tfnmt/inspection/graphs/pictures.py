@@ -8,7 +8,7 @@ from tensorflow.core.framework import types_pb2
 
 from tfnmt.data.example_batches import sentence_batch
 from tfnmt.data.examples import Sentence
-from tfnmt.inspection.graph_cases import make_cases
+from tfnmt.inspection.graphs.cases import make_cases
 from tfnmt.inspection.trees import EXAMPLE, tree_positions
 from tfnmt.text.parses import REDUCE, child_pointers, from_brackets
 from tfnmt.text.tokenizers import WordTokenizer

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tfnmt.inspection.peer_process import PEERS, PeerProcess
+from tfnmt.inspection.benchmarks.peer_process import PEERS, PeerProcess
 
 
 @contextlib.contextmanager

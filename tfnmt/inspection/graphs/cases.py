@@ -15,8 +15,8 @@ from tfnmt.data.examples import Example, Sentence
 from tfnmt.define_by_run import decoder as decoder_by_run
 from tfnmt.define_by_run import encoder as encoder_by_run
 from tfnmt.define_by_run import spinn as spinn_by_run
-from tfnmt.inspection.pair_batches import random_transitions
-from tfnmt.inspection.steps_in_torch import steps_of_spinn, steps_of_translator
+from tfnmt.inspection.benchmarks.pair_batches import random_transitions
+from tfnmt.inspection.graphs.steps_in_torch import steps_of_spinn, steps_of_translator
 from tfnmt.layers import parser, pointers, recurrence, stack
 from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.encoder import Encoder, read_layer
@@ -46,7 +46,7 @@ class Case:
     by_run_code: tuple
     """The modules of the Python loop."""
     steps_in_torch: Callable
-    """Of `tfnmt.inspection.steps_in_torch`: what times the same model in PyTorch."""
+    """Of `tfnmt.inspection.graphs.steps_in_torch`: what times the same model in PyTorch."""
     torch_settings: Callable
     """units → the settings by which it is the same model, but for "threads"."""
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tfnmt.inspection.peer_process import PEERS, PeerProcess
-from tfnmt.inspection.spinn_peer import spinn_worker
+from tfnmt.inspection.benchmarks.peer_process import PEERS, PeerProcess
+from tfnmt.inspection.benchmarks.spinn_peer import spinn_worker
 
 
 def steps_of_spinn(python, settings, batches, repetitions):

@@ -19,18 +19,18 @@ import keras
 import numpy as np
 
 from tfnmt.errors import UserError
-from tfnmt.inspection.alternation import alternate, ratio_figures
-from tfnmt.inspection.classifier_work import training_products_per_pair
-from tfnmt.inspection.matrix_rate import LARGE, matrix_rate
-from tfnmt.inspection.pair_batches import (
+from tfnmt.inspection.benchmarks.alternation import alternate, ratio_figures
+from tfnmt.inspection.benchmarks.classifier_work import training_products_per_pair
+from tfnmt.inspection.benchmarks.matrix_rate import LARGE, matrix_rate
+from tfnmt.inspection.benchmarks.pair_batches import (
     batches_of_file,
     drawn_batches,
     equally_long_batches,
     one_by_one,
     placeholder_tokenizer,
 )
-from tfnmt.inspection.spinn_peer import spinn_worker
-from tfnmt.inspection.timed_fit import peak_memory, resident_memory, timed_fit
+from tfnmt.inspection.benchmarks.spinn_peer import spinn_worker
+from tfnmt.inspection.benchmarks.timed_fit import peak_memory, resident_memory, timed_fit
 from tfnmt.models.classifier import Classifier
 from tfnmt.models.classifier_configuration import ClassifierConfiguration
 from tfnmt.models.runs import say

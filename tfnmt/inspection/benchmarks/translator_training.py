@@ -40,11 +40,11 @@ import numpy as np
 from tfnmt.data.batching import training_batches
 from tfnmt.data.configuration import BatchingConfiguration
 from tfnmt.errors import UserError
-from tfnmt.inspection.alternation import alternate, ratio_figures
-from tfnmt.inspection.joeynmt_peer import start_training
-from tfnmt.inspection.matrix_rate import LARGE, SMALL, matrix_rate
-from tfnmt.inspection.timed_fit import timed_fit
-from tfnmt.inspection.work import our_weights, training_products_per_target_word
+from tfnmt.inspection.benchmarks.alternation import alternate, ratio_figures
+from tfnmt.inspection.benchmarks.joeynmt_peer import start_training
+from tfnmt.inspection.benchmarks.matrix_rate import LARGE, SMALL, matrix_rate
+from tfnmt.inspection.benchmarks.timed_fit import timed_fit
+from tfnmt.inspection.benchmarks.work import our_weights, training_products_per_target_word
 from tfnmt.models.configuration import TranslatorConfiguration
 from tfnmt.models.presets import find_preset
 from tfnmt.models.runs import precision, say

@@ -11,8 +11,8 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import op_callbacks
 
-from tfnmt.inspection.graph_cases import lines_of_code
-from tfnmt.inspection.timed_fit import peak_memory, resident_memory
+from tfnmt.inspection.benchmarks.timed_fit import peak_memory, resident_memory
+from tfnmt.inspection.graphs.cases import lines_of_code
 
 OUTPUT_TOLERANCE = 1e-5
 GRADIENT_TOLERANCE = 1e-4
