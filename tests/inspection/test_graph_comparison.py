@@ -107,5 +107,9 @@ def test_nodes_lie_below_what_they_read():
 
 def test_figures_are_drawn(tmp_path):
     draw_static_and_by_run().savefig(tmp_path / "graphs.png", dpi=40)
-    draw_times([comparison(point(), point(length=6))]).savefig(tmp_path / "times.png", dpi=40)
+    both = comparison(point(), point(length=6))
+    draw_times([both]).savefig(tmp_path / "times.png", dpi=40)
+    (axes,) = draw_times([replace(both, peer_steps=[0.5, 0.25])]).axes
+    assert axes.lines[-1].get_label() == "PyTorch, batch 2"
+    assert [list(axes.lines[-1].get_xdata()), list(axes.lines[-1].get_ydata())] == [[3, 6], [500, 250]]
     assert all((tmp_path / name).stat().st_size > 1000 for name in ("graphs.png", "times.png"))

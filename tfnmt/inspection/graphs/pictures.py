@@ -6,6 +6,7 @@ import tensorflow as tf
 from matplotlib.figure import Figure
 from tensorflow.core.framework import types_pb2
 
+from tfnmt.concepts.drawing import BLACK, BLUE, ORANGE
 from tfnmt.data.example_batches import sentence_batch
 from tfnmt.data.examples import Sentence
 from tfnmt.inspection.graphs.cases import make_cases
@@ -110,28 +111,38 @@ def _draw_calls(axes, words, transitions):
 
 
 def draw_times(comparisons):
-    """A figure: the time of a step by length, a panel for each `Comparison`, for the smallest and largest batches."""
+    """A figure: the time of a step by length, a panel for each `Comparison`, for the smallest and largest batches; in
+    PyTorch too, where that was measured.
+    """
     columns = min(3, len(comparisons))
     rows = -(-len(comparisons) // columns)
     figure = Figure(figsize=(4.2 * columns, 3.2 * rows), layout="constrained")
     panels = figure.subplots(rows, columns, squeeze=False)
-    colors = matplotlib.colormaps["cividis"]([0.0, 0.75])
     for axes, comparison in zip(panels.flat, comparisons, strict=False):
         sizes = sorted({point.batch_size for point in comparison.points})
         for batch_size in dict.fromkeys((sizes[0], sizes[-1])):
-            points = [point for point in comparison.points if point.batch_size == batch_size]
-            lengths = [point.length for point in points]
+            of_size = [i for i, point in enumerate(comparison.points) if point.batch_size == batch_size]
+            lengths = [comparison.points[i].length for i in of_size]
             line = "-" if batch_size == sizes[-1] else ":"
-            for way, color in zip(("static", "by_run"), colors, strict=True):
-                milliseconds = [1000 * getattr(point, f"{way}_step") for point in points]
-                label = f"{way.replace('_', ' ')}, batch {batch_size}"
-                axes.plot(lengths, milliseconds, line, marker="o", color=color, label=label)
+            for way, (steps, color) in _steps(comparison).items():
+                milliseconds = [1000 * steps[i] for i in of_size]
+                axes.plot(lengths, milliseconds, line, marker="o", color=color, label=f"{way}, batch {batch_size}")
         axes.set(title=comparison.name, xlabel="words", ylabel="ms a step", yscale="log")
         axes.grid(alpha=0.3)
     for axes in panels.flat[len(comparisons) :]:
         axes.axis("off")
-    panels.flat[0].legend(fontsize=7)
+    lines, labels = panels.flat[0].get_legend_handles_labels()
+    figure.legend(lines, labels, loc="outside lower center", ncols=2, fontsize=8)
     return figure
+
+
+def _steps(comparison):
+    """{way of building the model: (seconds of a step at each point, a color)}."""
+    ways = {
+        "static": ([point.static_step for point in comparison.points], BLACK),
+        "by run": ([point.by_run_step for point in comparison.points], ORANGE),
+    }
+    return ways | {"PyTorch": (comparison.peer_steps, BLUE)} if comparison.peer_steps else ways
 
 
 def _kind(node):
