@@ -62,7 +62,7 @@ def test_a_killed_run_ends_as_if_nothing_had_been(files, tmp_path, monkeypatch):
     drop = {"seconds"}
     for row, expected in zip(again.history, progress.history, strict=True):
         assert {k: v for k, v in row.items() if k not in drop} == {k: v for k, v in expected.items() if k not in drop}
-    assert set(progress.history[0]) >= {"accuracy", "loss", "dev_accuracy", "dev_loss"}
+    assert set(progress.history[0]) >= {"accuracy", "loss", "dev_accuracy", "dev_loss", "dev_parse_f1"}
 
 
 def test_vectors_from_a_file_stay_as_they_are(files, tmp_path):

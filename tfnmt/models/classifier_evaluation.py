@@ -37,20 +37,24 @@ def evaluate_classifier(model, files, batch_size=128):
     batches = evaluation_batches(examples, model.tokenizer, batch_size)
     for inputs, _ in batches.take(1):
         model.predicted(inputs)  # tracing is not part of the speed
-    totals = np.zeros(2)
-    parses = np.zeros(4)
     start = time.perf_counter()
+    figures = scores_of_batches(model, batches)
+    seconds = time.perf_counter() - start
+    return figures | {"examples": len(examples), "examples_per_second": len(examples) / seconds}
+
+
+def scores_of_batches(model, batches):
+    """The figures of `evaluate_classifier` but its last two, of batches as `evaluation_batches` makes them."""
+    count, totals, parses = 0, np.zeros(2), np.zeros(4)
     for inputs, labels in batches:
         predictions = model.predicted(inputs)
         scores = predictions["scores"]
         labels = model.root_labels(inputs, labels, predictions).numpy()
+        count += len(labels)
         totals += np.sum(scores.argmax(axis=-1) == labels), -float(tf.reduce_sum(log_likelihoods(labels, scores)))
         if model.configuration.parses and "transitions" in inputs:
             parses += agreement(predictions["transitions"], inputs["transitions"].numpy())
-    seconds = time.perf_counter() - start
-    count = len(examples)
     figures = {"accuracy": totals[0] / count, "loss": totals[1] / count}
-    figures |= {"examples": count, "examples_per_second": count / seconds}
     if parses[1]:
         figures |= {"transition_accuracy": parses[0] / parses[1]}
         figures |= {"parse_f1": parses[2] / parses[3] if parses[3] else 1.0}

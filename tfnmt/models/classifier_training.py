@@ -12,6 +12,7 @@ from tfnmt.data.examples import ExampleFiles, Reading
 from tfnmt.data.tasks import TASKS
 from tfnmt.data.vectors import read_vectors, vectors_size
 from tfnmt.models.classifier import Classifier
+from tfnmt.models.classifier_evaluation import labelled_examples, scores_of_batches
 from tfnmt.models.runs import claim, run_training, say
 from tfnmt.text.tokenizers import WordTokenizer, load_tokenizer
 from tfnmt.training.optimizers import make_optimizer
@@ -43,7 +44,10 @@ def train_classifier(directory, preset, training_files, dev_files, vectors=None,
     begun = claim(directory, preset, resume, measures=("accuracy", "loss"))
     reading = Reading(c.learns_from_parses, preset.examples.broken_trees)
     examples = ExampleFiles(TASKS[c.task], training_files, reading, preset.examples.maximum_length)
-    dev_examples = ExampleFiles(TASKS[c.task], dev_files, reading)
+    if c.learns_from_parses or not c.parses:
+        dev_examples = ExampleFiles(TASKS[c.task], dev_files, reading)
+    else:  # rl-spinn learns from no parse, but how near it comes to those of the dev files is worth knowing
+        dev_examples = labelled_examples(c, dev_files)
     for files, read in ((training_files, examples), (dev_files, dev_examples)):
         say(f"{', '.join(map(str, files))}: {read.survey}")
     if begun:
@@ -68,9 +72,7 @@ def train_classifier(directory, preset, training_files, dev_files, vectors=None,
         return training_batches(examples, tokenizer, batch_size, training.seed, epoch, skip)
 
     def dev_scores():
-        return {
-            f"dev_{name}": value for name, value in model.evaluate(dev_batches, verbose=0, return_dict=True).items()
-        }
+        return {f"dev_{name}": float(value) for name, value in scores_of_batches(model, dev_batches).items()}
 
     callbacks = watch(model, dev_examples) if watch else ()
     return run_training(directory, preset, model, model, batches, batches_per_epoch, dev_scores, begun, callbacks)
