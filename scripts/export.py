@@ -31,7 +31,7 @@ def parser():
         help="keep the matrices in fewer bits, and print what is won and lost by it (default: none)",
     )
     parser.add_argument(
-        "--source", metavar="F", help="sentences to compare them on (default: 100 of the sample's hold-out)"
+        "--source", metavar="F", help="sentences to compare translators on (default: 100 of the sample's hold-out)"
     )
     parser.add_argument("--target", metavar="F", help="their reference translations, line by line")
     parser.add_argument(
@@ -58,7 +58,7 @@ def main(arguments, output):
     from tfnmt.serving.quantization import compare
 
     pairs = _pairs(arguments)
-    models = [tfnmt.load(directory) for directory in arguments.model]
+    models = [tfnmt.load(directory, "translator" if arguments.source else None) for directory in arguments.model]
     search = SearchConfiguration(
         beam_size=arguments.beam_size,
         n_best=arguments.n_best or arguments.beam_size,

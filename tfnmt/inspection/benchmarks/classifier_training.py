@@ -13,6 +13,7 @@ over [p, h, p − h, p · h], RMSprop at 0.002. Both sides train on the same bat
 """
 
 import contextlib
+import dataclasses
 import statistics
 
 import keras
@@ -32,7 +33,7 @@ from tfnmt.inspection.benchmarks.pair_batches import (
 from tfnmt.inspection.benchmarks.spinn_peer import spinn_worker
 from tfnmt.inspection.benchmarks.timed_fit import peak_memory, resident_memory, timed_fit
 from tfnmt.models.classifier import Classifier
-from tfnmt.models.classifier_configuration import ClassifierConfiguration
+from tfnmt.models.classifier_presets import CLASSIFIER_PRESETS
 from tfnmt.models.runs import say
 from tfnmt.models.sentence_encoders import PARSES
 from tfnmt.training.configuration import TrainingConfiguration
@@ -102,18 +103,14 @@ def compare_lengths(options):
 def our_model(options, tokenizer):
     """The `Classifier` that is compared, compiled."""
     keras.utils.set_random_seed(SEED)
-    configuration = ClassifierConfiguration(
+    configuration = dataclasses.replace(
+        CLASSIFIER_PRESETS["snli"].model,
         encoder=options.encoder,
         embedding_size=options.embedding_size,
-        trained_embeddings=False,
         projection=2 * options.units,
         units=options.units,
         tracker_units=options.tracker_units,
         head_units=options.head_units,
-        head_layers=2,
-        batch_normalization=True,
-        embedding_dropout=0.08,
-        head_dropout=0.07,
         samples=1,
         entropy_weight=0.0,
     )
