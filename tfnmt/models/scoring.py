@@ -9,6 +9,7 @@ import tensorflow as tf
 from tfnmt.errors import UserError
 from tfnmt.models.alignment import word_numbers
 from tfnmt.text.tokenizers import END, PADDING, START
+from tfnmt.training.losses import word_losses
 
 WINDOW = 50  # batches read ahead, so that translations of like length can be put together
 LARGEST = 20_000  # characters of a batch's translations, with padding: as many scores of the whole vocabulary fit
@@ -51,8 +52,8 @@ class Scorer(tf.Module):
         target = tf.concat([START * column, ids], axis=1).to_tensor(PADDING)
         labels = tf.concat([ids, END * column], axis=1).to_tensor(PADDING)
         scores = self.model({"source": self.model.source_ids(sources), "target": target})
-        log_p = -tf.nn.sparse_softmax_cross_entropy_with_logits(labels, tf.cast(scores, tf.float32))
-        return tf.where(labels != PADDING, log_p, 0.0), word_numbers(self.model.target_tokenizer, labels)
+        log_p = tf.where(labels != PADDING, -word_losses(labels, scores), 0.0)
+        return log_p, word_numbers(self.model.target_tokenizer, labels)
 
     def score(self, sources, translations, batch_size=64):
         """Score lists of strings, those of like length together.
