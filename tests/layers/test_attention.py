@@ -22,7 +22,8 @@ def made(kind, query_size=SIZE):
 
 def attend(attention, z, h, mask):
     memory = attention.memory(tf.constant(h), tf.constant(mask))
-    held = held_for_one_step(attention.loop_weights(memory), attention.loop_constants(memory))
+    matrices, others = attention.of_memory(memory)
+    held = held_for_one_step(attention.loop_weights() | matrices, attention.loop_constants() | others)
     return [x.numpy() for x in attention.attend(tf.constant(z), held)]
 
 

@@ -100,7 +100,7 @@ def test_an_ensemble_takes_the_mean_of_probabilities(model):
     source = other.source_ids(texts)
     assert source.shape[1] == 5
     steps = [part.search_step(source) for part in (model, other)]
-    of_each = [step(ids, states)[0] for step, states in steps]
+    of_each = [step(ids, states, memory)[0] for step, states, memory in steps]
     mean = np.mean(np.exp(of_each), axis=0)
     assert found.ids[0, 0, 0] == np.argmax(np.where(np.arange(mean.shape[1]) == PADDING, 0, mean)[0])
 

@@ -15,8 +15,8 @@ PATHS = 997
 class FakeModel:
     """log p(next word | sentence, all words before) and the attention with it, from random tables.
 
-    All words before are the digits of a number, modulo `PATHS`. A step notes it and the sentence, so that a test sees
-    where each note came from.
+    The sentence is the memory; all words before are the digits of a number, modulo `PATHS`. A step notes it and the
+    sentence, so that a test sees where each note came from.
     """
 
     def __init__(self, seed, sharpness=1.0, vocabulary_size=VOCABULARY, sentences=3):
@@ -25,16 +25,19 @@ class FakeModel:
         self.log_p = (e - np.log(np.exp(e).sum(axis=-1, keepdims=True))).astype(np.float32)
         self.attention = random.dirichlet([1.0] * PLACES, size=[sentences, PATHS]).astype(np.float32)
 
-    def step(self, ids, states):
-        sentence, (path,) = states["sentence"], states["words"]
+    def step(self, ids, states, sentence):
+        (path,) = states["words"]
         path = (10 * path + ids) % PATHS
         at = tf.stack([sentence, path], axis=1)
         notes = {"attention": tf.gather_nd(self.attention, at), "origin": (at, path)}
-        return tf.gather_nd(self.log_p, at), {"sentence": sentence, "words": (path,)}, notes
+        return tf.gather_nd(self.log_p, at), {"words": (path,)}, notes
 
     def states(self, sentences):
-        sentences = tf.convert_to_tensor(sentences, tf.int32)
-        return {"sentence": sentences, "words": (tf.zeros_like(sentences),)}
+        return {"words": (tf.zeros_like(self.memory(sentences)),)}
+
+    @staticmethod
+    def memory(sentences):
+        return tf.convert_to_tensor(sentences, tf.int32)
 
     @staticmethod
     def path(words):

@@ -16,12 +16,14 @@ ALL = 40  # results of 3 words at most: 1 + 3 + 9 + 27
 def search(model, maximum_lengths, beam_size, sentences=None, coverage=None, **options):
     sentences = range(len(maximum_lengths)) if sentences is None else sentences
     lengths, c = tf.constant(maximum_lengths, tf.int32), BeamConfiguration(beam_size, **options)
-    found = in_numpy(beam_search(model.step, model.states(sentences), START, END, lengths, c, coverage))
+    found = in_numpy(
+        beam_search(model.step, model.states(sentences), model.memory(sentences), START, END, lengths, c, coverage)
+    )
     model.check_notes(found, sentences)
     return found
 
 
-def attended(notes):
+def attended(notes, memory):
     return notes["attention"]
 
 
@@ -103,7 +105,9 @@ def test_a_narrow_beam_equals_one_in_plain_python(options, beam_size):
 def test_a_beam_of_one_is_greedy_search(options):
     lengths = [8, 4, 1] * 10
     model, sentences = FakeModel(3, sentences=len(lengths)), range(len(lengths))
-    greedy = in_numpy(greedy_search(model.step, model.states(sentences), START, END, tf.constant(lengths)))
+    greedy = in_numpy(
+        greedy_search(model.step, model.states(sentences), model.memory(sentences), START, END, tf.constant(lengths))
+    )
     found = search(model, lengths, 1, coverage=attended, **options)
     check_same(found._replace(scores=greedy.scores), greedy, sentences)
 
@@ -111,7 +115,9 @@ def test_a_beam_of_one_is_greedy_search(options):
 def test_a_beam_of_one_is_greedy_search_where_words_are_equally_probable():
     model = FakeModel(3)
     model.log_p = np.round(model.log_p)
-    greedy = in_numpy(greedy_search(model.step, model.states([0, 1, 2]), START, END, tf.constant([8, 8, 8])))
+    greedy = in_numpy(
+        greedy_search(model.step, model.states([0, 1, 2]), model.memory([0, 1, 2]), START, END, tf.constant([8, 8, 8]))
+    )
     check_same(search(model, [8, 8, 8], 1, length_penalty=0.0), greedy, range(3))
 
 
@@ -136,10 +142,10 @@ def test_a_longer_result_wins_by_the_length_penalty():
     table = tf.constant(np.log(p), tf.float32)
 
     def best(**options):
-        def step(ids, states):
+        def step(ids, states, memory):
             return tf.gather(table, ids), states, ()
 
-        found = in_numpy(beam_search(step, (), START, END, tf.constant([9]), BeamConfiguration(2, **options)))
+        found = in_numpy(beam_search(step, (), (), START, END, tf.constant([9]), BeamConfiguration(2, **options)))
         assert found.notes == ()
         np.testing.assert_allclose(np.exp(found.log_probabilities[0, 0]), 0.6 * 0.8**3 if found.lengths[0, 0] else 0.4)
         return words_of(found, 0)

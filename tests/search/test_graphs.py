@@ -15,20 +15,20 @@ MODELS = [FakeModel(1, sentences=5), FakeModel(2, sentences=5)]
 def prepared(sentences, lengths, prefix):
     """An ensemble under all constraints: what every search takes first."""
 
-    def noting_attention(ids, states, model):
-        log_probabilities, states, notes = model.step(ids, states)
+    def noting_attention(ids, states, memory, model):
+        log_probabilities, states, notes = model.step(ids, states, memory)
         return log_probabilities, states, {"attention": notes["attention"]}
 
-    steps = [lambda ids, states, model=model: noting_attention(ids, states, model) for model in MODELS]
+    steps = [lambda *inputs, model=model: noting_attention(*inputs, model) for model in MODELS]
     step, states = without(ensemble(steps), [0]), tuple(model.states(sentences) for model in MODELS)
     step, states = without_repetition(step, states, 2, lengths)
     step, states = at_least(step, states, tf.minimum(lengths, 2), END)
-    return *after_prefix(step, states, prefix), START, END, lengths
+    return *after_prefix(step, states, prefix), (sentences, sentences), START, END, lengths
 
 
 def by_beam(*inputs):
     c = BeamConfiguration(3, length_penalty=0.6, coverage_penalty=0.2)
-    return beam_search(*prepared(*inputs), c, coverage=lambda notes: notes["attention"])
+    return beam_search(*prepared(*inputs), c, coverage=lambda notes, memory: notes["attention"])
 
 
 def by_sampling(*inputs):
@@ -74,11 +74,11 @@ def test_a_graph_for_one_size_of_batch(search):
 def test_a_beam_search_reads_the_probabilities_of_all_words_once(words, readers):
     """They are by far the largest tensor of a step."""
 
-    def step(ids, states):
+    def step(ids, states, memory):
         return tf.identity(tf.gather(tf.ones([words, words]), ids), "of_all_words"), states, ()
 
     def search(lengths):
-        return beam_search(step, (), START, END, lengths, BeamConfiguration(3))
+        return beam_search(step, (), (), START, END, lengths, BeamConfiguration(3))
 
     graph = tf.function(search, input_signature=[tf.TensorSpec([None], tf.int32)], autograph=False)
     library = graph.get_concrete_function().graph.as_graph_def().library

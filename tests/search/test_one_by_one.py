@@ -15,12 +15,12 @@ A, F = 3, 8  # words 3 … 8 are the letters a … f
 def greedy(model, maximum_lengths, sentences=None):
     sentences = range(len(maximum_lengths)) if sentences is None else sentences
     lengths = tf.constant(maximum_lengths, tf.int32)
-    found = in_numpy(greedy_search(model.step, model.states(sentences), START, END, lengths))
+    found = in_numpy(greedy_search(model.step, model.states(sentences), model.memory(sentences), START, END, lengths))
     model.check_notes(found, sentences)
     return found
 
 
-def alphabet(ids, states):
+def alphabet(ids, states, memory):
     """A model that writes the alphabet: after each letter the next one with p = 0.9, after the last one END."""
     p = np.full([F + 1, F + 1], 0.1 / F)
     p[range(F + 1), [END, A, END, *range(A + 1, F + 1), END]] = 0.9
@@ -28,7 +28,7 @@ def alphabet(ids, states):
 
 
 def test_the_alphabet():
-    found = in_numpy(greedy_search(alphabet, (), START, END, tf.constant([9, 6, 4, 1, 0, 1000])))
+    found = in_numpy(greedy_search(alphabet, (), (), START, END, tf.constant([9, 6, 4, 1, 0, 1000])))
     assert [words_of(found, n) for n in range(6)] == [tuple(range(A, A + n)) for n in (6, 6, 4, 1, 0, 6)]
     # Six letters of six at most end without END.
     np.testing.assert_allclose(found.scores[:, 0], np.log(0.9) * np.array([7, 6, 4, 1, 0, 7]), rtol=1e-5)
@@ -75,7 +75,9 @@ def draw(model, maximum_lengths, sentences=None, keys=None, seed=1, **options):
     lengths = tf.constant(maximum_lengths, tf.int32)
     keys = tf.constant(sentences if keys is None else keys, tf.int32)
     c = SampleConfiguration(**options)
-    found = in_numpy(sample(model.step, model.states(sentences), START, END, lengths, c, seed, keys))
+    found = in_numpy(
+        sample(model.step, model.states(sentences), model.memory(sentences), START, END, lengths, c, seed, keys)
+    )
     model.check_notes(found, sentences)
     return found
 
@@ -149,7 +151,7 @@ def test_words_are_drawn_as_often_as_they_are_probable(options):
     def run(keys):
         zeros = tf.zeros_like(keys)
         c = SampleConfiguration(**options)
-        return sample(model.step, model.states(zeros), START, END, zeros + 2, c, 1, keys)
+        return sample(model.step, model.states(zeros), zeros, START, END, zeros + 2, c, 1, keys)
 
     found = run(tf.range(COUNT))
     lengths = found.lengths[:, 0]

@@ -15,9 +15,9 @@ ALL = 121  # results of 4 words at most
 KEYS = tf.range(3)
 
 
-def searches(step, states, lengths=LENGTHS):
+def searches(step, states, lengths=LENGTHS, memory=KEYS):
     """What a beam as wide as the space finds, one of two, greedy search, and sampling."""
-    arguments = (step, states, START, END, tf.constant(lengths, tf.int32))
+    arguments = (step, states, memory, START, END, tf.constant(lengths, tf.int32))
     results = (
         beam_search(*arguments, BeamConfiguration(ALL, length_penalty=0.0)),
         beam_search(*arguments, BeamConfiguration(2)),
@@ -145,15 +145,15 @@ def test_all_constraints_at_once():
 
 def test_constraints_on_an_empty_batch():
     model, none = FakeModel(8), tf.zeros([0], tf.int32)
-    for found in searches(*everything(model.step, model.states(none), none, tf.zeros([0, 2], tf.int32)), none):
+    for found in searches(*everything(model.step, model.states(none), none, tf.zeros([0, 2], tf.int32)), none, none):
         assert found.ids.shape[0] == found.scores.shape[0] == 0
 
 
 def of_attention(model):
     """The model's step, noting the attention only."""
 
-    def step(ids, states):
-        log_probabilities, states, notes = model.step(ids, states)
+    def step(ids, states, memory):
+        log_probabilities, states, notes = model.step(ids, states, memory)
         return log_probabilities, states, (notes["attention"],)
 
     return step
@@ -165,7 +165,7 @@ def test_an_ensemble_of_two_models():
     mean.log_p = np.log(np.mean([np.exp(model.log_p) for model in models], axis=0))
     mean.attention = np.mean([model.attention for model in models], axis=0)
     together = ensemble([of_attention(model) for model in models])
-    found = searches(together, tuple(model.states(KEYS) for model in models))
+    found = searches(together, tuple(model.states(KEYS) for model in models), memory=(KEYS, KEYS))
     for ours, theirs in zip(found, searches(of_attention(mean), mean.states(KEYS)), strict=True):
         np.testing.assert_array_equal(ours.ids, theirs.ids)
         np.testing.assert_allclose(ours.scores, theirs.scores, rtol=1e-5)
@@ -177,15 +177,15 @@ def test_an_ensemble_of_one_model_twice_is_that_model():
     model.log_p[..., 0] = NEVER
     model.log_p[..., 1] = -np.inf
     states = model.states(KEYS)
-    found = searches(ensemble([of_attention(model)] * 2), (states, states))
+    found = searches(ensemble([of_attention(model)] * 2), (states, states), memory=(KEYS, KEYS))
     for ours, theirs in zip(found, searches(of_attention(model), states), strict=True):
         check_same(ours, theirs, range(3), rtol=1e-5)
 
 
 def test_an_ensemble_without_notes():
-    def step(ids, states):
+    def step(ids, states, memory):
         return tf.math.log(tf.fill([tf.size(ids), 4], 0.25)), states, ()
 
-    log_probabilities, states, notes = ensemble([step, step, step])(tf.constant([1, 2]), ((), (), ()))
+    log_probabilities, states, notes = ensemble([step, step, step])(tf.constant([1, 2]), ((), (), ()), ((), (), ()))
     np.testing.assert_allclose(log_probabilities, np.full([2, 4], np.log(0.25)), rtol=1e-6)
     assert (states, notes) == (((), (), ()), ())

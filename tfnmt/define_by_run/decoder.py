@@ -10,7 +10,7 @@ import tensorflow as tf
 def decode(decoder, ids, encoded):
     """What a built `Decoder` computes, dropout aside; arguments and results are its."""
     states, memory = decoder.start(encoded)
-    shared = decoder.for_steps(memory)
+    shared = decoder.for_steps()
     scores = []
     for word in tf.unstack(ids, axis=1):
         scores_of_word, states, _ = decoder.step(word, states, memory, shared)

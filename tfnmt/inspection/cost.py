@@ -130,9 +130,9 @@ def measured_seconds(model, source_words, target_words, batch_size):
 
     @tf.function(autograph=False)
     def search():
-        step, states = model.search_step(source)
+        step, states, memory = model.search_step(source)
         step = _never(END, step)  # so that all sentences have T' words, trained or not
-        return greedy_search(step, states, START, END, tf.fill([batch_size], target_words)).ids
+        return greedy_search(step, states, memory, START, END, tf.fill([batch_size], target_words)).ids
 
     words = batch_size * target_words
     return {
@@ -142,8 +142,8 @@ def measured_seconds(model, source_words, target_words, batch_size):
 
 
 def _never(word, step):
-    def without(ids, states):
-        scores, states, notes = step(ids, states)
+    def without(ids, states, memory):
+        scores, states, notes = step(ids, states, memory)
         return scores - 1e9 * tf.one_hot(word, tf.shape(scores)[-1]), states, notes
 
     return without

@@ -20,13 +20,17 @@ class Attention(keras.layers.Layer):
         super().__init__(**options)
         self.units = units
 
-    def loop_weights(self, memory):
-        """The matrices that `attend` multiplies with, by name; those of the memory are one for each example."""
-        return {"values": memory["values"]}
+    def loop_weights(self):
+        """The matrices that `attend` multiplies with, by name."""
+        return {}
 
-    def loop_constants(self, memory):
+    def loop_constants(self):
         """What else `attend` needs."""
-        return {"penalty": memory["penalty"]}
+        return {}
+
+    def of_memory(self, memory):
+        """What it needs of one memory: more matrices, one for each example, and more of what else it needs."""
+        return {"values": memory["values"]}, {"penalty": memory["penalty"]}
 
     def memory(self, h, mask):
         """All that `attend` needs of one source: keys, values h, and penalties that leave padding no weight.
@@ -56,11 +60,15 @@ class AdditiveAttention(Attention):
         self.b = self.add_weight(name="b", shape=(self.units,), initializer="zeros")
         self.v = self.add_weight(name="v", shape=(self.units, 1), initializer="glorot_uniform")
 
-    def loop_weights(self, memory):
-        return super().loop_weights(memory) | {"W_a": tf.convert_to_tensor(self.W_a)}
+    def loop_weights(self):
+        return {"W_a": tf.convert_to_tensor(self.W_a)}
 
-    def loop_constants(self, memory):
-        return super().loop_constants(memory) | {"keys": memory["keys"], "v": tf.convert_to_tensor(self.v)}
+    def loop_constants(self):
+        return {"v": tf.convert_to_tensor(self.v)}
+
+    def of_memory(self, memory):
+        matrices, others = super().of_memory(memory)
+        return matrices, others | {"keys": memory["keys"]}
 
     def keys(self, h):
         """h_j U_a + b, [batch, source_length, units]."""
@@ -87,8 +95,9 @@ class DotAttention(Attention):
         """h_j transposed, [batch, size, source_length]."""
         return tf.transpose(h, [0, 2, 1])
 
-    def loop_weights(self, memory):
-        return super().loop_weights(memory) | {"keys": memory["keys"]}
+    def of_memory(self, memory):
+        matrices, others = super().of_memory(memory)
+        return matrices | {"keys": memory["keys"]}, others
 
     def energies(self, z, held):
         """[batch, source_length]."""

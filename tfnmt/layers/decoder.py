@@ -152,39 +152,39 @@ class Decoder(keras.layers.Layer):
             z, c, states, _ = self._transition(inputs, states, held)
             return (states[-1],) if self.input_feeding else (z, c), states
 
+        of_memory = self._of_memory(memory)
         outputs, _ = recur(
             step,
             inputs=self._project(u, memory),
             states=states,
-            weights=self._loop_weights(memory),
+            weights=self._loop_weights() | of_memory["weights"],
             output_sizes=(self.readout_size,)
             if self.input_feeding
             else (self.first.units, memory["summary"].shape[-1]),
-            constants=self._loop_constants(memory, masks),
+            constants=self._loop_constants(masks) | of_memory["constants"],
         )
         t = outputs[0] if self.input_feeding else self._readout(*outputs, u)
         t = self.output_dropout(t, training=training)
         return self.scores(tf.transpose(t, [1, 0, 2]))
 
-    def for_steps(self, memory, words=None, dtype=None):
-        """What all steps share that are taken one by one, to be made once, before the first.
+    def for_steps(self, words=None, dtype=None):
+        """What all steps share that are taken one by one, of whatever source, to be made once, before the first.
 
         Args:
-            memory: as `start` gives it.
             words: int32 [n], ids of the words that are to be scored; None for all.
             dtype: what matrices are multiplied in; None for what they are in.
 
         Returns:
             A dictionary of dictionaries of tensors, for `step`.
         """
-        weights = self._loop_weights(memory)
+        weights = self._loop_weights()
         w, b = (tf.convert_to_tensor(x) for x in (self.E.embeddings if self.tied_embeddings else self.w, self.b))
         if words is not None:
             w, b = tf.gather(w, words, axis=0 if self.tied_embeddings else 1), tf.gather(b, words)
         weights["w"] = tf.transpose(w) if self.tied_embeddings else w
         if dtype is not None:
             weights = {name: tf.cast(x, dtype) if x.shape.rank == 2 else x for name, x in weights.items()}
-        return {"weights": weights, "constants": self._loop_constants(memory, {}) | {"b": b}}
+        return {"weights": weights, "constants": self._loop_constants({}) | {"b": b}}
 
     def step(self, ids, states, memory, shared=None):
         """One word on: what a search calls.
@@ -198,8 +198,8 @@ class Decoder(keras.layers.Layer):
             (scores, states, attention): e(k) float [batch, vocabulary_size] (or of the words that `for_steps` was
             told), the new states, and α [batch, source_length] (None without attention).
         """
-        shared = self.for_steps(memory) if shared is None else shared
-        held = held_for_one_step(**shared)
+        shared, of_memory = self.for_steps() if shared is None else shared, self._of_memory(memory)
+        held = held_for_one_step(**{name: shared[name] | of_memory[name] for name in shared})
         u = self.E(ids)
         z, c, states, attention = self._transition(self._project(u, memory), states, held)
         t = states[-1] if self.input_feeding else self._readout(z, c, u)
@@ -265,19 +265,25 @@ class Decoder(keras.layers.Layer):
         second = {"second": self.second} if self.second else {}
         return {"first": self.first} | second | {f"upper_{i}": cell for i, cell in enumerate(self.upper, start=1)}
 
-    def _loop_weights(self, memory):
+    def _loop_weights(self):
         parts = {part: cell.loop_weights(with_inputs=part != "first") for part, cell in self._cells().items()}
         if self.attention:
-            parts["attention"] = self.attention.loop_weights(memory)
+            parts["attention"] = self.attention.loop_weights()
         weights = in_parts(parts)
         if self.input_feeding:
             weights |= {"W_f": tf.convert_to_tensor(self.W_f)}
             weights |= {name: tf.convert_to_tensor(self.readout_weights[name]) for name in ("W_1", "W_3")}
         return weights
 
-    def _loop_constants(self, memory, dropout_masks=None):
-        masks = dropout_masks or {}
-        parts = {part: cell.loop_constants(masks.get(part)) for part, cell in self._cells().items()}
+    def _loop_constants(self, dropout_masks):
+        parts = {part: cell.loop_constants(dropout_masks.get(part)) for part, cell in self._cells().items()}
         if self.attention:
-            return in_parts(parts | {"attention": self.attention.loop_constants(memory)})
-        return in_parts(parts) | {"summary": memory["summary"]}
+            parts["attention"] = self.attention.loop_constants()
+        return in_parts(parts)
+
+    def _of_memory(self, memory):
+        """The "weights" and "constants" of a step that are of the source."""
+        if not self.attention:
+            return {"weights": {}, "constants": {"summary": memory["summary"]}}
+        parts = zip(("weights", "constants"), self.attention.of_memory(memory), strict=True)
+        return {name: in_parts({"attention": part}) for name, part in parts}

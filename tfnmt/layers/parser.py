@@ -3,7 +3,8 @@
 import tensorflow as tf
 
 from tfnmt.layers.pointers import first_rows, longest_first
-from tfnmt.layers.stack import any_rows, new_table
+from tfnmt.layers.stack import new_table
+from tfnmt.shapes import any_rows
 from tfnmt.text.parses import REDUCE, SHIFT
 
 

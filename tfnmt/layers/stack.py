@@ -18,6 +18,7 @@ memory are linear in the number of nodes, and every weight's gradient as one pro
 import tensorflow as tf
 
 from tfnmt.layers.recurrence import Held, multiply
+from tfnmt.shapes import any_rows
 
 
 def grow(step, leaves, children, ends, weights, constants, states=(), looks=None, look_ends=None, whose=None):
@@ -211,16 +212,6 @@ def _add_seen(d_table, rows, d_seen):
 def _with_rows(x, count):
     """x [rows, size] with rows of zeros after it, [count, size]."""
     return tf.pad(x, [[0, count - tf.shape(x)[0]], [0, 0]])
-
-
-def any_rows(tensors):
-    """The same tensors [rows, ...], of which a graph does not know how many rows they have, as a loop wants them that
-    has more or fewer of them each time.
-    """
-    return tuple(
-        tf.raw_ops.PlaceholderWithDefault(input=x, shape=tf.TensorShape([None]).concatenate(x.shape[1:]))
-        for x in tensors
-    )
 
 
 def new_table(leaf, parents):

@@ -92,10 +92,10 @@ class Searcher(tf.Module):
         maximum_lengths = self._maximum_lengths(source, prefix)
         if self.shortlist:
             candidates = self.shortlist.candidates(source, self._banned, prefix)
-            step, states = self._step(source, candidates)
+            step, states, memory = self._step(source, candidates)
             prefix = None if prefix is None else candidates.places(prefix)
         else:
-            step, states = self._step(source)
+            step, states, memory = self._step(source)
             step = without(step, self._banned)
         if c.no_repeated_ngram:
             step, states = without_repetition(step, states, c.no_repeated_ngram, maximum_lengths)
@@ -105,11 +105,12 @@ class Searcher(tf.Module):
             step, states = after_prefix(step, states, prefix)
         if c.method == "sample":
             keys = tf.strings.to_hash_bucket_fast(texts, 2**62) if keys is None else keys
-            found = sample(step, states, START, END, maximum_lengths, c, c.seed, keys)
+            found = sample(step, states, memory, START, END, maximum_lengths, c, c.seed, keys)
         elif c.rows == 1 and not c.coverage_penalty:
-            found = greedy_search(step, states, START, END, maximum_lengths)
+            found = greedy_search(step, states, memory, START, END, maximum_lengths)
         else:
-            found = beam_search(step, states, START, END, maximum_lengths, c, _coverage(source, c.rows))
+            step, memory = _knowing_words(step, memory, source)
+            found = beam_search(step, states, memory, START, END, maximum_lengths, c, _coverage)
         if self.shortlist:
             found = found._replace(ids=tf.gather(candidates.words, found.ids))
         found = tf.nest.map_structure(lambda x: x[:, : c.n_best], found)
@@ -170,14 +171,14 @@ class Searcher(tf.Module):
         return tf.where(words == 0, 0, lengths)
 
     def _step(self, source, candidates=None):
-        """The step and the first states of the model, or of all of them together; attention is noted if needed."""
+        """Step, first states and memory of the model, or of all of them together; attention is noted if needed."""
         c = self.configuration
-        options = (c.rows, self._notes_attention, candidates, None if c.precision == "float32" else c.precision)
+        options = (self._notes_attention, candidates, None if c.precision == "float32" else c.precision)
         parts = [model.search_step(source, *options) for model in self.models]
         if len(parts) == 1:
             return parts[0]
-        steps, states = zip(*parts, strict=True)
-        return ensemble(steps), states
+        steps, states, memories = zip(*parts, strict=True)
+        return ensemble(steps), states, memories
 
     def _translations(self, found, source, texts, prefixes):
         """What a search has found, as text."""
@@ -236,10 +237,18 @@ def _as_wide(words, width):
     return dense[:, :width]
 
 
-def _coverage(source, copies):
+def _knowing_words(step, memory, source):
+    """`step` and its memory, which then knows too where the source has words."""
+
+    def step_of_more(ids, states, memory):
+        return step(ids, states, memory["of_step"])
+
+    return step_of_more, {"of_step": memory, "is_word": (source != PADDING) & (source != END)}
+
+
+def _coverage(notes, memory):
     """What `beam_search` asks for: a step's attention, 1 at places that are no word."""
-    free = tf.repeat(tf.cast((source == PADDING) | (source == END), tf.float32), copies, axis=0)
-    return lambda notes: notes["attention"] + free
+    return tf.where(memory["is_word"], notes["attention"], 1.0)
 
 
 def _shared(models, side):

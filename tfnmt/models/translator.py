@@ -105,37 +105,35 @@ class Translator(keras.Model):
         found = searcher.translate(texts, batch_size)
         return [translations.texts[0].decode("utf-8") for translations in found]
 
-    def search_step(self, source, copies=1, note_attention=False, candidates=None, dtype=None):
+    def search_step(self, source, note_attention=False, candidates=None, dtype=None):
         """What `tfnmt.search` works on.
 
         Args:
             source: int32 [batch, source_length], as `source_ids` gives it.
-            copies: rows that the step has for each sentence, one after the other.
             note_attention: whether it notes {"attention": α float32 [rows, source_length]} of each word, or nothing.
             candidates: a `tfnmt.models.shortlist.Candidates`, whose words alone have a probability; a word's id is then
                 its place among them. None for all words.
             dtype: what the decoder's matrices are multiplied in, such as "bfloat16"; None for their own.
 
         Returns:
-            (step, states): the step function over [batch · copies] rows, and the first states, [batch] rows.
+            (step, states, memory): the step function, and the first states and what every step gets, of [batch] rows.
         """
         as_layer = _AsLayer(dtype=self.dtype_policy, name="search")
         states, memory = as_layer(source, function=lambda source: self.decoder.start(self.encoder(source)))
-        memory = {name: tf.repeat(part, copies, axis=0) for name, part in memory.items()}
+        memory = {"source": memory} if candidates is None else {"source": memory, "never": candidates.never}
         words = None if candidates is None else candidates.words
-        shared = as_layer(source, function=lambda _: self.decoder.for_steps(memory, words, dtype))
-        never = None if candidates is None else tf.repeat(candidates.never, copies, axis=0)
+        shared = as_layer(source, function=lambda _: self.decoder.for_steps(words, dtype))
 
-        def step(ids, states):
+        def step(ids, states, memory):
             ids = ids if words is None else tf.gather(words, ids)
             scores, states, attention = as_layer(
-                ids, function=lambda ids: self.decoder.step(ids, states, memory, shared)
+                ids, function=lambda ids: self.decoder.step(ids, states, memory["source"], shared)
             )
             scores = tf.cast(scores, tf.float32)
             notes = {"attention": tf.cast(attention, tf.float32)} if note_attention else {}
-            return tf.nn.log_softmax(scores if never is None else scores + never), states, notes
+            return tf.nn.log_softmax(scores + memory["never"] if "never" in memory else scores), states, notes
 
-        return step, states
+        return step, states, memory
 
     def source_ids(self, texts):
         """Strings [batch] → int32 [batch, source_length]: the words, cut at `maximum_source_length`, END, padding."""

@@ -7,9 +7,11 @@ import tensorflow as tf
 
 from tfnmt.configuration import check_types, option, require
 from tfnmt.search.arrays import growing_array, zero_unless
+from tfnmt.search.present import in_batch, leave, rows_of, updated
 from tfnmt.search.result import Found
 from tfnmt.search.step import NEVER
 from tfnmt.search.top_k import top_k
+from tfnmt.shapes import any_rows
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class BeamConfiguration:
         require(self.coverage_penalty >= 0, "coverage_penalty", self.coverage_penalty, "a number from 0")
 
 
-def beam_search(step, states, start, end, maximum_lengths, configuration, coverage=None):
+def beam_search(step, states, memory, start, end, maximum_lengths, configuration, coverage=None):
     """Find the K results y of the highest score
 
         log p(y) / norm(|y|) + β Σ_j log min(Σ_i a_ij, 1)        (Wu et al. 2016, arXiv:1609.08144, eq. 14)
@@ -39,12 +41,12 @@ def beam_search(step, states, start, end, maximum_lengths, configuration, covera
 
     Args:
         step: a step function over rows [batch · K], the beams of one sentence together; see `tfnmt.search.step`.
-        states: the states before the first word, of [batch] rows.
+        states, memory: the states before the first word and what every step gets, both of [batch] rows.
         start, end: ids of the word before the first and after the last.
         maximum_lengths: int32 [batch], words of each result at most, without `end`.
         configuration: a `BeamConfiguration`.
-        coverage: needed for a coverage penalty: a function from a step's notes to a_i, float32 [rows, places]; 1 at
-            places that need not be covered.
+        coverage: needed for a coverage penalty: a function from a step's notes and its memory to a_i, float32 [rows,
+            places]; 1 at places that need not be covered.
 
     Returns:
         A `Found` with n = K.
@@ -55,44 +57,73 @@ def beam_search(step, states, start, end, maximum_lengths, configuration, covera
     c, beam_size = configuration, configuration.beam_size
     covers = c.coverage_penalty > 0
     require(coverage or not covers, "coverage_penalty", c.coverage_penalty, "0, for a model without attention")
-    limits = maximum_lengths[:, tf.newaxis]
-    shape = tf.stack([tf.shape(maximum_lengths)[0], beam_size])
-    every_row = tf.reshape(tf.range(tf.reduce_prod(shape)), shape)
+    batch = tf.size(maximum_lengths)
 
-    def unfinished(i, ids, states, live, seen, ended, history):
-        return (i == 0) | tf.reduce_any(live > NEVER / 2)
+    def unfinished(now):
+        return (now["i"] == 0) | tf.reduce_any(now["live"] > NEVER / 2)
 
-    def body(i, ids, states, live, seen, ended, history):
-        log_p, states, notes = step(ids, states)
+    def body(now):
+        i, live, limits = now["i"], now["live"], now["limits"]
+        row_numbers = tf.reshape(rows_of(now["numbers"], beam_size), [-1])  # those that these rows have in the batch
+        every_row = tf.reshape(tf.range(tf.size(row_numbers)), [-1, beam_size])
+        log_p, states, notes = step(now["ids"], now["states"], now["memory"])
         totals, words, rows = _next_words(log_p, live, every_row)
         ending, from_rows = _endings(totals, rows, words == end, live, every_row, i >= limits)
-        scores = ending / _norm(i + 1, c)
+        scores, seen = ending / _norm(i + 1, c), now["seen"]
         if covers:
-            seen += coverage(notes)
+            seen += coverage(notes, now["memory"])
             scores += c.coverage_penalty * tf.gather(_uncovered(seen), from_rows)
         scores = tf.where(ending > NEVER / 2, scores, NEVER)
-        lengths = tf.fill(shape, i)
-        now = {"scores": scores, "log_probabilities": ending, "lengths": lengths, "rows": from_rows}
-        ended = _best_of(ended, now)
+        ended_now = {
+            "scores": scores,
+            "log_probabilities": ending,
+            "lengths": tf.fill(tf.shape(live), i),
+            "rows": tf.gather(row_numbers, from_rows),
+        }
+        ended = _best_of(tf.nest.map_structure(lambda x: tf.gather(x, now["numbers"]), now["ended"]), ended_now)
 
         finished = (i >= limits) | (ended["scores"][:, -1:] > NEVER)
         live, chosen = tf.math.top_k(tf.where(finished | (words == end), NEVER, totals), beam_size)
         ids, parents = (tf.reshape(tf.gather(x, chosen, batch_dims=1), [-1]) for x in (words, rows))
         states, seen, notes = tf.nest.map_structure(lambda x: tf.gather(x, parents), (states, seen, notes))
-        history = tf.nest.map_structure(lambda array, x: array.write(i, x), history, (ids, parents, notes))
-        return i + 1, ids, states, live, seen, ended, history
+        history = tf.nest.map_structure(
+            lambda array, x: array.write(i, in_batch(x, row_numbers, batch * beam_size)),
+            now["history"],
+            (ids, tf.gather(row_numbers, parents), notes),
+        )
+        numbers, of_sentences, of_rows = leave(
+            ~tf.reduce_any(live > NEVER / 2, axis=1),
+            now["numbers"],
+            beam_size,
+            of_sentences={"live": live, "limits": limits},
+            of_rows={"ids": ids, "states": states, "memory": now["memory"], "seen": seen},
+        )
+        ended = updated(now["ended"], now["numbers"], ended)
+        return [{"i": i + 1, "numbers": numbers, "ended": ended, "history": history} | of_sentences | of_rows]
 
-    states = tf.nest.map_structure(lambda x: tf.repeat(x, beam_size, axis=0), states)
+    numbers = tf.range(batch)
+    every_row = rows_of(numbers, beam_size)
+    states, memory = tf.nest.map_structure(lambda x: tf.repeat(x, beam_size, axis=0), (states, memory))
     ids = tf.fill([tf.size(every_row)], start)
-    _, _, notes = step(ids, states)  # only its structure and shapes: unused operations leave the graph
-    seen = tf.zeros_like(coverage(notes)) if covers else ()
-    history = tf.nest.map_structure(growing_array, (ids, ids, notes))
-    never, nothing = tf.fill(shape, NEVER), tf.zeros(shape, tf.int32)
-    ended = {"scores": never, "log_probabilities": never, "lengths": nothing, "rows": every_row}
-    live = tf.where(tf.range(beam_size) == 0, 0.0, never)  # at first all beams are one beginning: only one is alive
-    first = (0, ids, states, live, seen, ended, history)
-    *_, ended, history = tf.while_loop(unfinished, body, first)
-    ids, notes = _of_results(ended, *history)
+    _, _, notes = step(ids, states, memory)  # only its structure and shapes: unused operations leave the graph
+    never, nothing = tf.fill(tf.shape(every_row), NEVER), tf.zeros_like(every_row)
+    here = {
+        "numbers": numbers,
+        "limits": maximum_lengths[:, tf.newaxis],
+        # At first all beams are one beginning: only one is alive.
+        "live": tf.where(tf.range(beam_size) == 0, 0.0, never),
+        "ids": ids,
+        "states": states,
+        "memory": memory,
+        "seen": tf.zeros_like(coverage(notes, memory)) if covers else (),
+    }
+    of_all = {
+        "ended": {"scores": never, "log_probabilities": never, "lengths": nothing, "rows": every_row},
+        "history": tf.nest.map_structure(growing_array, (ids, ids, notes)),
+    }
+    (last,) = tf.while_loop(unfinished, body, [{"i": tf.constant(0)} | any_rows(here) | of_all])
+    ids, notes = _of_results(last["ended"], *last["history"])
+    ended = last["ended"]
     return Found(ids, ended["lengths"], ended["scores"], ended["log_probabilities"], notes)
 
 

@@ -6,9 +6,11 @@ import tensorflow as tf
 
 from tfnmt.configuration import check_types, option, require
 from tfnmt.search.arrays import growing_array, zero_unless
+from tfnmt.search.present import in_batch, leave, updated
 from tfnmt.search.result import Found
 from tfnmt.search.step import NEVER
 from tfnmt.search.top_k import top_k
+from tfnmt.shapes import any_rows
 
 
 @dataclass(frozen=True)
@@ -27,11 +29,12 @@ class SampleConfiguration:
         require(self.top_p is None or 0 < self.top_p <= 1, "top_p", self.top_p, "0 < top_p <= 1, or none")
 
 
-def greedy_search(step, states, start, end, maximum_lengths):
+def greedy_search(step, states, memory, start, end, maximum_lengths):
     """Take the most probable next word until it is `end`.
 
     Args:
-        step, states: a step function and the states before the first word; see `tfnmt.search.step`.
+        step, states, memory: a step function, the states before the first word, and what every step gets; see
+            `tfnmt.search.step`.
         start, end: ids of the word before the first and after the last.
         maximum_lengths: int32 [batch], words of each result at most, without `end`.
 
@@ -39,13 +42,13 @@ def greedy_search(step, states, start, end, maximum_lengths):
         A `Found` with n = 1.
     """
 
-    def choose(i, log_probabilities):
+    def choose(i, log_probabilities, numbers):
         return tf.argmax(log_probabilities, axis=-1, output_type=tf.int32)
 
-    return _write(step, states, start, end, maximum_lengths, choose)
+    return _write(step, states, memory, start, end, maximum_lengths, choose)
 
 
-def sample(step, states, start, end, maximum_lengths, configuration, seed, keys):
+def sample(step, states, memory, start, end, maximum_lengths, configuration, seed, keys):
     """Draw each next word with its probability (ancestral sampling).
 
     A sentence's words depend on `seed` and on its own key alone, not on the batch that it is in. With both `top_k` and
@@ -53,7 +56,7 @@ def sample(step, states, start, end, maximum_lengths, configuration, seed, keys)
     arXiv:1904.09751).
 
     Args:
-        step, states, start, end, maximum_lengths: as for `greedy_search`.
+        step, states, memory, start, end, maximum_lengths: as for `greedy_search`.
         configuration: a `SampleConfiguration`.
         seed: an integer.
         keys: int [batch], a number for each sentence, such as its line's.
@@ -63,12 +66,16 @@ def sample(step, states, start, end, maximum_lengths, configuration, seed, keys)
     """
     seeds = _random_numbers(seed, keys, tf.maximum(tf.reduce_max(maximum_lengths), 0))
 
-    def choose(i, log_probabilities):
+    def choose(i, log_probabilities, numbers):
         words, log_probabilities = _candidates(log_probabilities, configuration)
-        place = tf.argmax(log_probabilities + _gumbel(seeds[:, i, tf.newaxis], words), axis=-1, output_type=tf.int32)
+        place = tf.argmax(
+            log_probabilities + _gumbel(tf.gather(seeds[:, i, tf.newaxis], numbers), words),
+            axis=-1,
+            output_type=tf.int32,
+        )
         return tf.gather(words, place, batch_dims=1)
 
-    return _write(step, states, start, end, maximum_lengths, choose)
+    return _write(step, states, memory, start, end, maximum_lengths, choose)
 
 
 def _random_numbers(seed, keys, count):
@@ -119,29 +126,50 @@ def _candidates(log_probabilities, c):
     return words, best
 
 
-def _write(step, states, start, end, maximum_lengths, choose):
-    """Write results word by word; `choose(i, log_probabilities) -> ids` picks the i-th words."""
+def _write(step, states, memory, start, end, maximum_lengths, choose):
+    """Write results word by word; `choose(i, log_probabilities, numbers) -> ids` picks the i-th words, of the sentences
+    that have these numbers in the batch.
+    """
+    batch = tf.size(maximum_lengths)
 
-    def unfinished(i, ids, states, total, lengths, done, written):
-        return (i == 0) | ~tf.reduce_all(done)
+    def unfinished(now):
+        return (now["i"] == 0) | ~tf.reduce_all(now["done"])
 
-    def body(i, ids, states, total, lengths, done, written):
-        log_probabilities, states, notes = step(ids, states)
-        ids = choose(i, log_probabilities)
+    def body(now):
+        i, numbers, done = now["i"], now["numbers"], now["done"]
+        log_probabilities, states, notes = step(now["ids"], now["states"], now["memory"])
+        ids = choose(i, log_probabilities, numbers)
+        total, lengths = (tf.gather(x, numbers) for x in now["results"])
         total += tf.where(done, 0.0, tf.gather(log_probabilities, ids, batch_dims=1))
         done |= (ids == end) | (total < NEVER / 2)
         ids = tf.where(done, 0, ids)
         lengths += tf.cast(~done, tf.int32)
-        written = tf.nest.map_structure(lambda array, x: array.write(i, x), written, (ids, notes))
-        return i + 1, ids, states, total, lengths, done | (lengths >= maximum_lengths), written
+        written = tf.nest.map_structure(
+            lambda array, x: array.write(i, in_batch(x, numbers, batch)), now["written"], (ids, notes)
+        )
+        results = updated(now["results"], numbers, (total, lengths))
+        done |= lengths >= now["limits"]
+        of_sentences = {"ids": ids, "states": states, "memory": now["memory"], "done": done, "limits": now["limits"]}
+        numbers, of_sentences, _ = leave(done, numbers, 1, of_sentences, ())
+        return [{"i": i + 1, "numbers": numbers, "results": results, "written": written} | of_sentences]
 
     nothing = tf.zeros_like(maximum_lengths)
     ids = nothing + start
-    _, _, notes = step(ids, states)  # only its structure and shapes: unused operations leave the graph
-    written = tf.nest.map_structure(growing_array, (ids, notes))
-    first = (0, ids, states, tf.zeros(tf.shape(ids)), nothing, maximum_lengths <= 0, written)
-    *_, total, lengths, _, written = tf.while_loop(unfinished, body, first)
-
+    _, _, notes = step(ids, states, memory)  # only its structure and shapes: unused operations leave the graph
+    here = {
+        "numbers": tf.range(batch),
+        "limits": maximum_lengths,
+        "done": maximum_lengths <= 0,
+        "ids": ids,
+        "states": states,
+        "memory": memory,
+    }
+    of_all = {
+        "results": (tf.zeros(tf.shape(ids)), nothing),
+        "written": tf.nest.map_structure(growing_array, (ids, notes)),
+    }
+    (last,) = tf.while_loop(unfinished, body, [{"i": tf.constant(0)} | any_rows(here) | of_all])
+    total, lengths = last["results"]
     found = total > NEVER / 2  # not where no word at all could be chosen
     total, lengths = tf.where(found, total, NEVER), tf.where(found, lengths, 0)
 
@@ -150,5 +178,5 @@ def _write(step, states, start, end, maximum_lengths, choose):
         x = tf.transpose(x, [1, 0, *range(2, x.shape.rank)])
         return zero_unless(tf.sequence_mask(lengths, tf.shape(x)[1]), x)
 
-    words, notes = tf.nest.map_structure(of_results, written)
+    words, notes = tf.nest.map_structure(of_results, last["written"])
     return Found(*tf.nest.map_structure(lambda x: tf.expand_dims(x, 1), (words, lengths, total, total, notes)))

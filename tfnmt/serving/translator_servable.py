@@ -112,9 +112,9 @@ class TranslatorServable(tf.Module):
         words = tf.concat([words, tf.fill([tf.shape(target)[0] + 1, 1], END)], axis=1)[:-1]
         with self.weights.in_use(models):
             read = self._outside.reader.source_ids(self._cut(source))
-            steps, states = zip(*(model.search_step(read) for model in models), strict=True)
+            steps, states, memories = zip(*(model.search_step(read) for model in models), strict=True)
             step, states = after_prefix(ensemble(steps), states, words.to_tensor(PADDING))
-            found = greedy_search(step, states, START, END, tf.cast(words.row_lengths(), tf.int32))
+            found = greedy_search(step, states, memories, START, END, tf.cast(words.row_lengths(), tf.int32))
         return {"log_probability": found.log_probabilities[:, 0]}
 
     def _encode(self, text):
