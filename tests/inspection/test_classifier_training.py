@@ -152,7 +152,9 @@ def test_figures_by_length_and_one_by_one(monkeypatch, quick_matrix_rate):
     assert (figures["ours"], figures["peer"], figures["growth"], figures["unit"]) == (48, 48, 1, "words/s")
     assert trained[:2] == [[(4, 6)] * 2, [(12, 2)] * 2]
 
+    trained.clear()
     figures = compare_training(SimpleNamespace(**vars(OPTIONS) | {"peer": "batch-1", "peer_python": None}))
+    assert {len(batches) for batches in trained} == {2, 6}  # the same pairs, three by three and one by one
     assert (figures["ours"], figures["peer"], figures["ratio"]) == (3 / 0.5, 1 / 0.5, 3)
     assert figures["first_step_seconds"] == 3
     assert "peer_weights" not in figures
