@@ -82,7 +82,6 @@ def test_vectors_from_a_file_stay_as_they_are(files, tmp_path):
     [
         (["selection=bleu"], "selection=bleu: allowed is accuracy or loss"),
         (["mixed_precision=true"], "mixed_precision=true: allowed is false for classifiers"),
-        (["consistency=1"], "consistency=1.0: allowed is 0 for classifiers"),
         (["task=sick"], "line 1: "),
     ],
 )

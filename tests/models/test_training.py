@@ -89,22 +89,6 @@ def test_half_precision(files, tmp_path, monkeypatch):
     assert loaded.translate(["the dog"]) == model.translate(["the dog"])
 
 
-def test_consistency_is_about_dropout(files, tmp_path):
-    """Without it, both readings of a pair agree, and training is as if each was read once."""
-
-    def trained(name, *settings):
-        return train_translator(tmp_path / name, small("steps=3", *settings), *files)
-
-    no_dropout = ("source_dropout=0", "output_dropout=0")
-    (once, of_once), (twice, of_twice) = trained("once", *no_dropout), trained("twice", "consistency=3", *no_dropout)
-    for value, expected in zip(twice.get_weights(), once.get_weights(), strict=True):
-        np.testing.assert_allclose(value, expected, atol=1e-5)
-    np.testing.assert_allclose(of_twice.best_score, of_once.best_score, rtol=1e-5)
-    (dropped, _), (consistent, progress) = trained("dropped"), trained("consistent", "consistency=3")
-    assert np.isfinite(progress.best_score)
-    assert any(np.abs(a - b).max() > 1e-4 for a, b in zip(dropped.get_weights(), consistent.get_weights(), strict=True))
-
-
 def refusal(directory, preset, training_files, dev_files, resume=False):
     with pytest.raises(UserError) as caught:
         train_translator(directory, preset, training_files, dev_files, resume)

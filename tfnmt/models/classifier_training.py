@@ -41,7 +41,6 @@ def train_classifier(directory, preset, training_files, dev_files, vectors=None,
         preset = dataclasses.replace(preset, model=sized)
     c, training = preset.model, preset.training
     require(not training.mixed_precision, "mixed_precision", True, "false for classifiers")
-    require(not training.consistency, "consistency", training.consistency, "0 for classifiers")
     begun = claim(directory, preset, resume, measures=("accuracy", "loss"))
     reading = Reading(c.learns_from_parses, preset.examples.broken_trees)
     examples = ExampleFiles(TASKS[c.task], training_files, reading, preset.examples.maximum_length)

@@ -11,7 +11,6 @@ from tfnmt.models.runs import claim, naming, precision, run_training, say
 from tfnmt.models.translator import Translator
 from tfnmt.text.tokenizers import load_tokenizer
 from tfnmt.text.vocabularies import make_tokenizers
-from tfnmt.training.consistency import ConsistentCrossEntropy, twice
 from tfnmt.training.losses import MaskedCrossEntropy
 from tfnmt.training.metrics import Perplexity, TokenAccuracy
 from tfnmt.training.optimizers import make_optimizer
@@ -60,39 +59,30 @@ def train_translator(directory, preset, training_files, dev_files, resume=False,
     total_steps = preset.training.epochs * dropped.batches // preset.training.accumulation_steps
     compile_for_training(trained, preset.training, total_steps)
 
-    doubled = twice if preset.training.consistency else lambda batches: batches
-
     def batches(epoch, skip):
-        pairs, seed = training_files.pairs(), preset.training.seed
-        return doubled(training_batches(pairs, *tokenizers, preset.batching, seed, epoch, skip))
+        return training_batches(training_files.pairs(), *tokenizers, preset.batching, preset.training.seed, epoch, skip)
 
-    dev_scores = _dev_scoring(trained, model, dev_files, doubled)
+    dev_scores = _dev_scoring(trained, model, dev_files)
     callbacks = watch(model) if watch else ()
     return run_training(directory, preset, model, trained, batches, dropped.batches, dev_scores, begun, callbacks)
 
 
 def compile_for_training(model, configuration, total_steps):
-    """`model.compile` with what a `TrainingConfiguration` says; with consistency, for batches that `twice` has made."""
-    c = configuration
+    """`model.compile` with what a `TrainingConfiguration` says."""
     model.compile(
-        optimizer=make_optimizer(c, total_steps),
-        loss=(
-            ConsistentCrossEntropy(c.consistency, c.label_smoothing)
-            if c.consistency
-            else MaskedCrossEntropy(c.label_smoothing)
-        ),
+        optimizer=make_optimizer(configuration, total_steps),
+        loss=MaskedCrossEntropy(configuration.label_smoothing),
         metrics=[Perplexity(), TokenAccuracy()],
     )
 
 
-def _dev_scoring(trained, model, files, doubled):
+def _dev_scoring(trained, model, files):
     """The `dev_scores` of `train`: loss, perplexity and accuracy through Keras's `evaluate`, BLEU of greedy search.
 
-    Batches go through `doubled` first, as the compiled loss wants them. The search is done by `model`, which is
-    `trained` itself or, where that computes in bfloat16, one that does not.
+    The search is done by `model`, which is `trained` itself or, where that computes in bfloat16, one that does not.
     """
     tokenizers = model.source_tokenizer, model.target_tokenizer
-    batches = doubled(evaluation_batches(files.pairs(), *tokenizers, 64, model.configuration.maximum_source_length))
+    batches = evaluation_batches(files.pairs(), *tokenizers, 64, model.configuration.maximum_source_length)
     sources, references = files.sides()
     sources, references = list(cut_long(model, sources, files.source)), list(references)
     count = -(-len(sources) // 64)

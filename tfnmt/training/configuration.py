@@ -21,9 +21,6 @@ class TrainingConfiguration:
     warmup_steps: int = option(0, "updates in which the learning rate grows from 0; not with plateau")
     plateau_patience: int = option(2, "epochs without a better dev score before plateau halves the rate")
     label_smoothing: float = option(0.0, "part of each target given to all words alike")
-    consistency: float = option(
-        0.0, "α of R-Drop: each pair is read under two dropouts, whose predictions are drawn together; 0: read once"
-    )
     clip_norm: float | None = option(1.0, "the whole gradient's largest norm")
     weight_decay: float = option(0.0, "part of every weight taken away in each update, times the learning rate")
     accumulation_steps: int = option(1, "batches whose gradients are averaged into one update")
@@ -59,7 +56,6 @@ class TrainingConfiguration:
         require(self.learning_rate > 0, "learning_rate", self.learning_rate, "a number over 0")
         require(self.warmup_steps >= 0, "warmup_steps", self.warmup_steps, "a whole number from 0")
         require(self.weight_decay >= 0, "weight_decay", self.weight_decay, "a number from 0")
-        require(self.consistency >= 0, "consistency", self.consistency, "a number from 0")
         require(0 <= self.label_smoothing < 1, "label_smoothing", self.label_smoothing, "0 <= label_smoothing < 1")
         require(
             self.clip_norm is None or self.clip_norm > 0,
