@@ -33,8 +33,8 @@ class MaskedCrossEntropy(keras.losses.Loss):
 
 def word_losses(labels, scores):
     """−log p(label) of each place: [batch, length] and [batch, length, vocabulary_size] → [batch, length]."""
-    e = flat_scores(scores)
-    _, log_normalizers = softmax(e)
+    e = _flat(scores)
+    _, log_normalizers = _softmax(e)
     return tf.reshape(log_normalizers - tf.gather_nd(e, _at(labels)), tf.shape(labels))
 
 
@@ -44,8 +44,8 @@ def smoothed_word_losses(labels, scores, label_smoothing):
     It is −log p(label) + ε (e(label) − mean e(k)). The gradient by e is softmax(e) − (1 − ε) 1_label − ε/K, written out
     here since the scores are by far the largest tensor of a training step, and each pass over them counts.
     """
-    e, places = flat_scores(scores), _at(labels)
-    p, log_normalizers = softmax(e)
+    e, places = _flat(scores), _at(labels)
+    p, log_normalizers = _softmax(e)
 
     @tf.custom_gradient
     def losses(e):
@@ -62,7 +62,7 @@ def smoothed_word_losses(labels, scores, label_smoothing):
     return tf.reshape(losses(e), tf.shape(labels))
 
 
-def softmax(e):
+def _softmax(e):
     """softmax(e) of each row, and its log-normalizer log Σ_k exp(e(k)): [rows, classes] and [rows].
 
     Where p is largest, the normalizer is e − log p. Made so, both together take a quarter of the time of TensorFlow's
@@ -72,7 +72,7 @@ def softmax(e):
     return p, tf.reduce_max(e, axis=-1) - tf.math.log(tf.reduce_max(p, axis=-1))
 
 
-def flat_scores(scores):
+def _flat(scores):
     """[batch, length, vocabulary_size] → float32 [places, vocabulary_size]."""
     return tf.reshape(tf.cast(scores, tf.float32), [-1, tf.shape(scores)[-1]])
 
