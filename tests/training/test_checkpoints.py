@@ -148,7 +148,7 @@ def test_a_full_disk_leaves_the_ones_before(room, tmp_path, full_disk):
         checkpoints.save()
     assert str(caught.value) == (
         f"{tmp_path / 'checkpoints' / 'step-3'}: cannot be written (File too large);"
-        " what was saved before is whole: put that right, then go on with --resume"
+        " what was saved before is whole: put that right, then run it again (training: with --resume)"
     )
     assert files(tmp_path) == pair(1) + pair(2)
     model, _, checkpoints = new_run(tmp_path)

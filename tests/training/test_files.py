@@ -6,7 +6,7 @@ import tensorflow as tf
 from tfnmt.errors import UserError
 from tfnmt.training.files import saving, written_whole
 
-END = "what was saved before is whole: put that right, then go on with --resume"
+END = "what was saved before is whole: put that right, then run it again (training: with --resume)"
 
 
 def test_a_file_takes_the_place_of_the_old_one_when_it_is_written(tmp_path):

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfnmt.errors import UserError
 
-_GO_ON = "what was saved before is whole: put that right, then go on with --resume"
+_GO_ON = "what was saved before is whole: put that right, then run it again (training: with --resume)"
 
 
 @contextlib.contextmanager
