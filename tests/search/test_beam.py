@@ -13,11 +13,13 @@ from tfnmt.search.step import NEVER
 ALL = 40  # results of 3 words at most: 1 + 3 + 9 + 27
 
 
-def search(model, maximum_lengths, beam_size, sentences=None, coverage=None, **options):
+def search(model, maximum_lengths, beam_size, sentences=None, coverage=None, wanted=None, **options):
     sentences = range(len(maximum_lengths)) if sentences is None else sentences
     lengths, c = tf.constant(maximum_lengths, tf.int32), BeamConfiguration(beam_size, **options)
     found = in_numpy(
-        beam_search(model.step, model.states(sentences), model.memory(sentences), START, END, lengths, c, coverage)
+        beam_search(
+            model.step, model.states(sentences), model.memory(sentences), START, END, lengths, c, coverage, wanted
+        )
     )
     model.check_notes(found, sentences)
     return found
@@ -71,6 +73,20 @@ def test_stopping_early_loses_nothing(options):
     check_best(found, 0, [(scorer(**options)(*model.of_words(0, (), 4)), ())])
     for place in (1, 2):
         check_best(found, place, model.all_results(place, 4, scorer(**options)))
+
+
+@pytest.mark.parametrize("wanted", [1, 2])
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_it_stops_when_nothing_that_is_left_can_win(options, wanted):
+    """And not before: the results wanted are those of a search that goes on."""
+    model, lengths = FakeModel(4, sharpness=2.0, sentences=20), [7, 12, 4, 9] * 5
+    found, all_found = (search(model, lengths, 5, coverage=attended, wanted=n, **options) for n in (wanted, None))
+    for name in ("scores", "log_probabilities", "lengths"):
+        np.testing.assert_array_equal(getattr(found, name)[:, :wanted], getattr(all_found, name)[:, :wanted])
+    for place, n in np.ndindex(len(lengths), wanted):
+        assert words_of(found, place, n) == words_of(all_found, place, n)
+    if options == OPTIONS[0]:  # without a penalty, every further word costs
+        assert found.ids.shape[2] < all_found.ids.shape[2]
 
 
 def beam_search_in_python(model, sentence, maximum_length, beam_size, score):

@@ -110,7 +110,7 @@ class Searcher(tf.Module):
             found = greedy_search(step, states, memory, START, END, maximum_lengths)
         else:
             step, memory = _knowing_words(step, memory, source)
-            found = beam_search(step, states, memory, START, END, maximum_lengths, c, _coverage)
+            found = beam_search(step, states, memory, START, END, maximum_lengths, c, _coverage, c.n_best)
         if self.shortlist:
             found = found._replace(ids=tf.gather(candidates.words, found.ids))
         found = tf.nest.map_structure(lambda x: x[:, : c.n_best], found)

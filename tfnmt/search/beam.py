@@ -30,14 +30,14 @@ class BeamConfiguration:
         require(self.coverage_penalty >= 0, "coverage_penalty", self.coverage_penalty, "a number from 0")
 
 
-def beam_search(step, states, memory, start, end, maximum_lengths, configuration, coverage=None):
+def beam_search(step, states, memory, start, end, maximum_lengths, configuration, coverage=None, wanted=None):
     """Find the K results y of the highest score
 
         log p(y) / norm(|y|) + β Σ_j log min(Σ_i a_ij, 1)        (Wu et al. 2016, arXiv:1609.08144, eq. 14)
 
     where |y| and i count `end` too, written or not. A beginning is a result when `end` is among its sentence's K best
-    next words, or at its maximum length. A sentence is finished when it has K results or no beginning is left. A beam
-    of 1 is greedy search.
+    next words, or at its maximum length. A sentence is finished when it has K results, when no beginning is left, or
+    when none that is left can win a place among the results that are wanted. A beam of 1 is greedy search.
 
     Args:
         step: a step function over rows [batch · K], the beams of one sentence together; see `tfnmt.search.step`.
@@ -47,9 +47,10 @@ def beam_search(step, states, memory, start, end, maximum_lengths, configuration
         configuration: a `BeamConfiguration`.
         coverage: needed for a coverage penalty: a function from a step's notes and its memory to a_i, float32 [rows,
             places]; 1 at places that need not be covered.
+        wanted: how many results, K unless told.
 
     Returns:
-        A `Found` with n = K.
+        A `Found` with n = K, of which the first `wanted` count.
 
     Raises:
         UserError: a coverage penalty without `coverage`.
@@ -57,7 +58,7 @@ def beam_search(step, states, memory, start, end, maximum_lengths, configuration
     c, beam_size = configuration, configuration.beam_size
     covers = c.coverage_penalty > 0
     require(coverage or not covers, "coverage_penalty", c.coverage_penalty, "0, for a model without attention")
-    batch = tf.size(maximum_lengths)
+    batch, wanted = tf.size(maximum_lengths), beam_size if wanted is None else wanted
 
     def unfinished(now):
         return (now["i"] == 0) | tf.reduce_any(now["live"] > NEVER / 2)
@@ -84,6 +85,9 @@ def beam_search(step, states, memory, start, end, maximum_lengths, configuration
 
         finished = (i >= limits) | (ended["scores"][:, -1:] > NEVER)
         live, chosen = tf.math.top_k(tf.where(finished | (words == end), NEVER, totals), beam_size)
+        # No word makes log p grow, and nothing is longer than the limit: no score to come is higher than this.
+        no_higher = live[:, :1] / _norm(limits + 1, c)
+        live = tf.where(no_higher > ended["scores"][:, wanted - 1 : wanted], live, NEVER)
         ids, parents = (tf.reshape(tf.gather(x, chosen, batch_dims=1), [-1]) for x in (words, rows))
         states, seen, notes = tf.nest.map_structure(lambda x: tf.gather(x, parents), (states, seen, notes))
         history = tf.nest.map_structure(
