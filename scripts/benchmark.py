@@ -90,6 +90,7 @@ def add_train_classifier(works):
         peer_help="the post's model in PyTorch, or our own, one pair at a time",
         needs_python=False,
     )
+    work.add_argument("--peer-threads", type=positive, metavar="N", help="threads of the peer (default: as ours)")
 
 
 def add_lengths(works):
@@ -102,7 +103,7 @@ def add_lengths(works):
         "--lengths", type=positive, nargs=2, default=(10, 200), metavar="N", help="short and long (default: 10 200)"
     )
     add_measuring(work)
-    work.set_defaults(peer="itself")
+    work.set_defaults(peer="itself", peer_threads=None)
 
 
 def add_board(works):
@@ -176,7 +177,7 @@ def main(arguments, output):
     load = os.getloadavg()[0]
     if load > 0.5:
         print(f"others are at work on this machine (load {load:.1f}): the ratio says little", file=sys.stderr)
-    tf.config.threading.set_intra_op_parallelism_threads(arguments.threads)
+    tf.config.threading.set_intra_op_parallelism_threads(threads_of_an_operation(arguments))
     tf.config.threading.set_inter_op_parallelism_threads(arguments.threads)
     measure = {
         "train-translator": train_translator,
@@ -187,6 +188,16 @@ def main(arguments, output):
     figures = measure[arguments.work](arguments)
     figures = {"work": arguments.work} | figures | {"peer_name": arguments.peer, "load_before": load}
     print_figures(figures, arguments.json, output)
+
+
+def threads_of_an_operation(arguments):
+    """As many as training would take for this model, of those that our side has."""
+    if arguments.work not in ("train-classifier", "lengths"):
+        return arguments.threads
+    from tfnmt.inspection.benchmarks.classifier_training import our_configuration
+    from tfnmt.models.threads import operation_threads
+
+    return operation_threads(our_configuration(arguments)) or arguments.threads
 
 
 def print_figures(figures, as_json, output):

@@ -39,14 +39,19 @@ def parser():
 
 
 def main(arguments, output):
+    import tensorflow as tf
+
     from tfnmt.inspection.classifier_board import watch_classifier
     from tfnmt.models.classifier_training import train_classifier
+    from tfnmt.models.threads import operation_threads
 
     preset = find_preset(arguments.preset, CLASSIFIER_PRESETS)
     chosen = [f"task={arguments.task}", f"encoder={arguments.encoder}"]
     chosen += [] if arguments.epochs is None else [f"epochs={arguments.epochs}"]
     preset = ClassifierPreset(*parse_overrides(arguments.set + chosen, *vars(preset).values()))
     profile_steps = profiled_steps(arguments)
+    # Before TensorFlow computes anything: its threads are started once.
+    tf.config.threading.set_intra_op_parallelism_threads(operation_threads(preset.model))
     with tempfile.TemporaryDirectory() as directory:
         files = chosen_files(arguments, directory)
         watch = watch_classifier(arguments.output, preset, profile_steps) if not arguments.no_board else None

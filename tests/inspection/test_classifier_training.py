@@ -31,6 +31,7 @@ OPTIONS = SimpleNamespace(
     task="snli",
     rounds=2,
     threads=1,
+    peer_threads=None,
     peer="torch",
     peer_python=sys.executable,
     words=24,
@@ -121,7 +122,7 @@ def test_products_are_counted_by_what_each_weight_meets():
 @pytest.fixture
 def quick_matrix_rate(monkeypatch):
     """Not measured again and again."""
-    monkeypatch.setattr("tfnmt.inspection.benchmarks.classifier_training.matrix_rate", lambda *_: 100.0)
+    monkeypatch.setattr("tfnmt.inspection.benchmarks.classifier_training.machine_rate", lambda: 100.0)
 
 
 def test_figures_beside_a_peer(tmp_path, monkeypatch, quick_matrix_rate):

@@ -68,7 +68,6 @@ def recur(step, inputs, states, weights, output_sizes, constants=None, mask=None
 def _forward(step, inputs, states, weights, constants, output_sizes, time, order):
     """All steps: the outputs, the last states, and what the backward loop needs: states, products and their factors."""
     dtype = states[0].dtype
-    read = _unstack(inputs, time)
     kept = {
         "states": tuple(_new_array(dtype, time, [state.shape[-1]]) for state in states),
         "factors": {name: _new_array(dtype, time, [weight.shape[-2]]) for name, weight in weights.items()},
@@ -86,7 +85,7 @@ def _forward(step, inputs, states, weights, constants, output_sizes, time, order
             factors[name], products[name] = value, multiply(value, weights[name])
             return products[name]
 
-        outputs_t, new_states = step(t, _read(read, t), states, constants, product)
+        outputs_t, new_states = step(t, _at(inputs, t), states, constants, product)
         kept_t = {"states": states, "factors": factors, "products": products}
         return i + 1, new_states, _write(outputs, t, outputs_t), _write(kept, t, kept_t)
 
@@ -96,7 +95,7 @@ def _forward(step, inputs, states, weights, constants, output_sizes, time, order
 
 def _backward(step, inputs, states, weights, constants, kept, d_outputs, d_states, time, order):
     """The gradients of inputs, first states, weights and constants, given those of the outputs and the last states."""
-    read = _unstack({"inputs": inputs, "d_outputs": d_outputs, **kept}, time)
+    known = {"inputs": inputs, "d_outputs": d_outputs, **kept}
     transposed = {name: tf.linalg.matrix_transpose(weight) for name, weight in weights.items()}
     written = tuple(_new_array(x.dtype, time, x.shape[2:]) for x in inputs)
     dz = {name: _new_array(z.dtype, time, z.shape[2:]) for name, z in kept["products"].items()}
@@ -104,7 +103,7 @@ def _backward(step, inputs, states, weights, constants, kept, d_outputs, d_state
 
     def body(i, d_states, d_constants, d_inputs, dz):
         t = order(time - 1 - i)
-        at = _read(read, t)
+        at = _at(known, t)
         dz_t = tf.nest.map_structure(tf.zeros_like, at["products"])
 
         def product(name, value):
@@ -199,16 +198,13 @@ def _new_array(dtype, time, shape):
     return tf.TensorArray(dtype, size=time, element_shape=tf.TensorShape([None]).concatenate(shape))
 
 
-def _unstack(structure, time):
-    return tf.nest.map_structure(lambda x: _new_array(x.dtype, time, x.shape[2:]).unstack(x), structure)
-
-
 def _stack(arrays):
     return tf.nest.map_structure(lambda array: array.stack(), arrays)
 
 
-def _read(arrays, t):
-    return tf.nest.map_structure(lambda array: array.read(t), arrays)
+def _at(structure, t):
+    """What lies at time t in tensors [time, batch, ...]; where memory is aligned, nothing is copied for that."""
+    return tf.nest.map_structure(lambda x: x[t], structure)
 
 
 def _write(arrays, t, values):

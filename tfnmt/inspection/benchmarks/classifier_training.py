@@ -22,7 +22,7 @@ import numpy as np
 from tfnmt.errors import UserError
 from tfnmt.inspection.benchmarks.alternation import alternate, ratio_figures
 from tfnmt.inspection.benchmarks.classifier_work import training_products_per_pair
-from tfnmt.inspection.benchmarks.matrix_rate import LARGE, matrix_rate
+from tfnmt.inspection.benchmarks.matrix_rate import machine_rate
 from tfnmt.inspection.benchmarks.pair_batches import (
     batches_of_file,
     drawn_batches,
@@ -36,6 +36,7 @@ from tfnmt.models.classifier import Classifier
 from tfnmt.models.classifier_presets import CLASSIFIER_PRESETS
 from tfnmt.models.runs import say
 from tfnmt.models.sentence_encoders import PARSES
+from tfnmt.models.threads import operation_threads
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.optimizers import make_optimizer
 
@@ -48,8 +49,8 @@ def compare_training(options):
 
     Args:
         options: an object with `encoder`, `units`, `tracker_units`, `embedding_size`, `head_units`, `batch_size`,
-            `batches`, `examples`, `task`, `rounds`, `threads`, `peer` ("torch" or "batch-1") and `peer_python`, as
-            `scripts/benchmark.py` explains them.
+            `batches`, `examples`, `task`, `rounds`, `threads`, `peer_threads`, `peer` ("torch" or "batch-1") and
+            `peer_python`, as `scripts/benchmark.py` explains them.
 
     Returns:
         A dictionary of figures: medians, ratios, matrix rate, and our share of it.
@@ -103,7 +104,14 @@ def compare_lengths(options):
 def our_model(options, tokenizer):
     """The `Classifier` that is compared, compiled."""
     keras.utils.set_random_seed(SEED)
-    configuration = dataclasses.replace(
+    model = Classifier(our_configuration(options), tokenizer)
+    model.compile(make_optimizer(TRAINING, total_steps=1))
+    return model
+
+
+def our_configuration(options):
+    """The `ClassifierConfiguration` of the model that is compared."""
+    return dataclasses.replace(
         CLASSIFIER_PRESETS["snli"].model,
         encoder=options.encoder,
         embedding_size=options.embedding_size,
@@ -114,9 +122,6 @@ def our_model(options, tokenizer):
         samples=1,
         entropy_weight=0.0,
     )
-    model = Classifier(configuration, tokenizer)
-    model.compile(make_optimizer(TRAINING, total_steps=1))
-    return model
 
 
 @contextlib.contextmanager
@@ -136,7 +141,7 @@ def beside_torch(options, batches, model):
         "embedding_dropout": c.embedding_dropout,
         "head_dropout": c.head_dropout,
         "learning_rate": TRAINING.learning_rate,
-        "threads": options.threads,
+        "threads": options.peer_threads or options.threads,
         "seed": SEED,
     }
     pairs = sum(len(labels) for _, labels in batches)
@@ -165,7 +170,7 @@ def beside_itself(options, batches, model):
 
 def measured(sides, rounds):
     """Medians and ratios of the rates of "ours" and "peer", and the matrix rate, all measured in turn."""
-    rates = alternate(sides | {"matrix": lambda: matrix_rate(*LARGE)}, rounds, say)
+    rates = alternate(sides | {"matrix": machine_rate}, rounds, say)
     return ratio_figures(rates["ours"], rates["peer"]) | {"matrix_gflops": statistics.median(rates["matrix"])}
 
 
@@ -178,8 +183,9 @@ def share_of_matrix_rate(model, batches, figures):
 
 def described(model, options):
     """The sizes that figures are about."""
-    names = ("encoder", "units", "tracker_units", "embedding_size", "head_units", "rounds", "threads")
-    return {name: getattr(options, name) for name in names} | {"weights": model.count_params()}
+    names = ("encoder", "units", "tracker_units", "embedding_size", "head_units", "rounds", "threads", "peer_threads")
+    figures = {name: getattr(options, name) for name in names} | {"weights": model.count_params()}
+    return figures | {"operation_threads": operation_threads(model.configuration) or options.threads}
 
 
 def _batches(options):

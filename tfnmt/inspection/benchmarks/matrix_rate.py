@@ -1,5 +1,6 @@
 """How fast this machine multiplies matrices: what any training step's speed is to be seen beside."""
 
+import concurrent.futures
 import time
 
 import tensorflow as tf
@@ -8,6 +9,16 @@ LARGE = (2048, 2048, 2048)
 """As large as products get: the machine's rate."""
 SMALL = (64, 512, 1536)
 """A step of a recurrence: a batch of 64 states of 512 units times the weights of a GRU."""
+
+
+def machine_rate():
+    """GFLOP/s of large float32 products that keep all threads busy: those of one operation, or of several at once."""
+    threads = tf.config.threading
+    if threads.get_intra_op_parallelism_threads() != 1:
+        return matrix_rate(*LARGE)
+    side_by_side = max(1, threads.get_inter_op_parallelism_threads())
+    with concurrent.futures.ThreadPoolExecutor(side_by_side) as pool:
+        return sum(pool.map(lambda _: matrix_rate(*LARGE), range(side_by_side)))
 
 
 def matrix_rate(rows, inner, columns, seconds=0.4):

@@ -6,8 +6,10 @@ step needs all of the decoder's matrices once, for all sentences and beams of a 
 memory is read. (Matrices that fit into the processor's cache are read faster: then that bound is none.)
 
 JoeyNMT has a model of the same sizes with random weights. It is given the same batches as ids, and takes as many steps
-for each batch as the longest of our translations in it has words; so it has no text to tokenize and to write, and in a
-beam nothing to tidy up for sentences that end. Its greedy search takes as many steps with trained weights.
+for each batch as the longest of our translations in it has words; so it has no text to tokenize and to write. With
+trained weights its greedy search takes as many steps. Its beam search would take more, until all K beginnings of the
+last sentence have ended, over fewer and fewer sentences, since those that are finished leave it, as they do here; of
+random weights none ends.
 """
 
 import dataclasses
