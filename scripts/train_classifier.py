@@ -1,6 +1,7 @@
 """Train a classifier of sentences on files of labelled examples, or on the task's own sample corpus."""
 
 import argparse
+import contextlib
 import tempfile
 
 from _start import run
@@ -50,8 +51,8 @@ def main(arguments, output):
     chosen += [] if arguments.epochs is None else [f"epochs={arguments.epochs}"]
     preset = ClassifierPreset(*parse_overrides(arguments.set + chosen, *vars(preset).values()))
     profile_steps = profiled_steps(arguments)
-    # Before TensorFlow computes anything: its threads are started once.
-    tf.config.threading.set_intra_op_parallelism_threads(operation_threads(preset.model))
+    with contextlib.suppress(RuntimeError):  # threads are started once: what has computed before keeps its own
+        tf.config.threading.set_intra_op_parallelism_threads(operation_threads(preset.model))
     with tempfile.TemporaryDirectory() as directory:
         files = chosen_files(arguments, directory)
         watch = watch_classifier(arguments.output, preset, profile_steps) if not arguments.no_board else None
