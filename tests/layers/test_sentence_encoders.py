@@ -102,6 +102,12 @@ def test_frozen_vectors_have_no_gradient():
     assert [variable.name for variable in layer.trainable_variables] == ["kernel", "bias"]
 
 
-def test_an_inception_module_has_four_equal_branches():
-    with pytest.raises(ValueError, match="multiple of 4, not 6"):
-        InceptionEncoder(WordVectors(7, 3), 6)
+def test_an_inception_module_has_four_branches():
+    with pytest.raises(ValueError, match="4 or more, not 3"):
+        InceptionEncoder(WordVectors(7, 3), 3)
+
+
+def test_the_first_branch_of_an_inception_module_makes_what_is_left_over():
+    encoder = InceptionEncoder(WordVectors(7, 3), 6)
+    encoder.build()
+    assert root(encoder, WORDS).shape == (len(WORDS), 6)

@@ -37,7 +37,7 @@ class Inception(keras.layers.Layer):
     the maximum of 3 neighbours → 1; their outputs are concatenated.
 
     Args:
-        size: size of the output, a multiple of 4: each branch makes a quarter.
+        size: size of the output, 4 or more: each branch makes a quarter, the first one also what is left over.
         activation: "relu" or "maxout".
     """
 
@@ -45,10 +45,10 @@ class Inception(keras.layers.Layer):
 
     def __init__(self, size, activation="relu", **options):
         super().__init__(**options)
-        if size % 4:
-            raise ValueError(f"an inception module's size is a multiple of 4, not {size}")
+        if size < 4:
+            raise ValueError(f"an inception module's size is 4 or more, not {size}")
         quarter = size // 4
-        self.single = WordConvolution(quarter, 1, activation, name="single")
+        self.single = WordConvolution(size - 3 * quarter, 1, activation, name="single")
         self.reducers = [WordConvolution(quarter, 1, activation, name=f"reduce_{width}") for width in self.WIDTHS]
         self.windows = [WordConvolution(quarter, width, activation, name=f"window_{width}") for width in self.WIDTHS]
         self.pooled = WordConvolution(quarter, 1, activation, name="pooled")

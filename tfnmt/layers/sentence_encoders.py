@@ -98,7 +98,7 @@ class InceptionEncoder(keras.layers.Layer):
 
     Args:
         embedding: the layer from words to vectors.
-        size: size of y_i, a multiple of 4.
+        size: size of y_i, 4 or more.
         layers: how many modules.
         activation: "relu" or "maxout".
     """

@@ -57,7 +57,7 @@ class ClassifierConfiguration:
         odd = self.widths and all(width >= 1 and width % 2 for width in self.widths)
         require(odd, "widths", self.widths, "odd whole numbers")
         if self.encoder == "inception":
-            require(self.units % 4 == 0, "units", self.units, "a multiple of 4 with encoder=inception")
+            require(self.units >= 4, "units", self.units, "4 or more with encoder=inception")
 
     @property
     def labels(self):
