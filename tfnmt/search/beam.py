@@ -64,31 +64,18 @@ def beam_search(step, states, memory, start, end, maximum_lengths, configuration
         return (now["i"] == 0) | tf.reduce_any(now["live"] > NEVER / 2)
 
     def body(now):
-        i, live, limits = now["i"], now["live"], now["limits"]
+        i, live, seen = now["i"], now["live"], now["seen"]
         row_numbers = tf.reshape(rows_of(now["numbers"], beam_size), [-1])  # those that these rows have in the batch
-        every_row = tf.reshape(tf.range(tf.size(row_numbers)), [-1, beam_size])
         log_p, states, notes = step(now["ids"], now["states"], now["memory"])
-        totals, words, rows = _next_words(log_p, live, every_row)
-        ending, from_rows = _endings(totals, rows, words == end, live, every_row, i >= limits)
-        scores, seen = ending / _norm(i + 1, c), now["seen"]
+        next_words = _next_words(log_p, live, end)
+        ended = tf.nest.map_structure(lambda x: tf.gather(x, now["numbers"]), now["ended"])
+        ending, rows = _endings(next_words, live, i >= now["limits"])
+        scores = ending / _norm(i + 1, c)
         if covers:
             seen += coverage(notes, now["memory"])
-            scores += c.coverage_penalty * tf.gather(_uncovered(seen), from_rows)
-        scores = tf.where(ending > NEVER / 2, scores, NEVER)
-        ended_now = {
-            "scores": scores,
-            "log_probabilities": ending,
-            "lengths": tf.fill(tf.shape(live), i),
-            "rows": tf.gather(row_numbers, from_rows),
-        }
-        ended = _best_of(tf.nest.map_structure(lambda x: tf.gather(x, now["numbers"]), now["ended"]), ended_now)
-
-        finished = (i >= limits) | (ended["scores"][:, -1:] > NEVER)
-        live, chosen = tf.math.top_k(tf.where(finished | (words == end), NEVER, totals), beam_size)
-        # No word makes log p grow, and nothing is longer than the limit: no score to come is higher than this.
-        no_higher = live[:, :1] / _norm(limits + 1, c)
-        live = tf.where(no_higher > ended["scores"][:, wanted - 1 : wanted], live, NEVER)
-        ids, parents = (tf.reshape(tf.gather(x, chosen, batch_dims=1), [-1]) for x in (words, rows))
+            scores += c.coverage_penalty * tf.gather(_uncovered(seen), rows)
+        ended = _best_of(ended, _results(scores, ending, i, tf.gather(row_numbers, rows)))
+        live, ids, parents = _going_on(next_words, ended, i, now["limits"], wanted, c)
         states, seen, notes = tf.nest.map_structure(lambda x: tf.gather(x, parents), (states, seen, notes))
         history = tf.nest.map_structure(
             lambda array, x: array.write(i, in_batch(x, row_numbers, batch * beam_size)),
@@ -99,13 +86,22 @@ def beam_search(step, states, memory, start, end, maximum_lengths, configuration
             ~tf.reduce_any(live > NEVER / 2, axis=1),
             now["numbers"],
             beam_size,
-            of_sentences={"live": live, "limits": limits},
+            of_sentences={"live": live, "limits": now["limits"]},
             of_rows={"ids": ids, "states": states, "memory": now["memory"], "seen": seen},
         )
         ended = updated(now["ended"], now["numbers"], ended)
         return [{"i": i + 1, "numbers": numbers, "ended": ended, "history": history} | of_sentences | of_rows]
 
-    numbers = tf.range(batch)
+    first = _first(step, states, memory, start, maximum_lengths, beam_size, coverage if covers else None)
+    (last,) = tf.while_loop(unfinished, body, [first])
+    ids, notes = _of_results(last["ended"], *last["history"])
+    ended = last["ended"]
+    return Found(ids, ended["lengths"], ended["scores"], ended["log_probabilities"], notes)
+
+
+def _first(step, states, memory, start, maximum_lengths, beam_size, coverage):
+    """What the loop begins with: of every sentence as many beginnings as the beam has, all of them empty."""
+    numbers = tf.range(tf.size(maximum_lengths))
     every_row = rows_of(numbers, beam_size)
     states, memory = tf.nest.map_structure(lambda x: tf.repeat(x, beam_size, axis=0), (states, memory))
     ids = tf.fill([tf.size(every_row)], start)
@@ -119,37 +115,56 @@ def beam_search(step, states, memory, start, end, maximum_lengths, configuration
         "ids": ids,
         "states": states,
         "memory": memory,
-        "seen": tf.zeros_like(coverage(notes, memory)) if covers else (),
+        "seen": tf.zeros_like(coverage(notes, memory)) if coverage else (),
     }
-    of_all = {
+    return any_rows(here) | {
+        "i": tf.constant(0),
         "ended": {"scores": never, "log_probabilities": never, "lengths": nothing, "rows": every_row},
         "history": tf.nest.map_structure(growing_array, (ids, ids, notes)),
     }
-    (last,) = tf.while_loop(unfinished, body, [{"i": tf.constant(0)} | any_rows(here) | of_all])
-    ids, notes = _of_results(last["ended"], *last["history"])
-    ended = last["ended"]
-    return Found(ids, ended["lengths"], ended["scores"], ended["log_probabilities"], notes)
 
 
-def _next_words(log_p, live, every_row):
-    """The words that may come next: log p of beginnings with them, their ids, their rows, [batch, candidates].
+def _next_words(log_p, live, end):
+    """The words that may come next, [present, candidates]: "log_p" of beginnings with them, the "ids", the "rows" of
+    these beginnings, and whether it "is_end".
 
     Of each beam the K + 1 best, since one of them may be `end`.
     """
-    batch, beam_size = tf.shape(live)[0], live.shape[1]
-    best, words = top_k(log_p, beam_size + 1)
-    totals, rows = tf.reshape(live, [-1, 1]) + best, tf.zeros_like(words) + tf.reshape(every_row, [-1, 1])
-    return [tf.reshape(x, [batch, beam_size * tf.shape(best)[1]]) for x in (totals, words, rows)]
+    present, beam_size = tf.shape(live)[0], live.shape[1]
+    best, ids = top_k(log_p, beam_size + 1)
+    rows = tf.zeros_like(ids) + tf.range(tf.shape(ids)[0])[:, tf.newaxis]
+    words = {"log_p": tf.reshape(live, [-1, 1]) + best, "ids": ids, "rows": rows, "is_end": ids == end}
+    return {name: tf.reshape(x, [present, beam_size * tf.shape(best)[1]]) for name, x in words.items()}
 
 
-def _endings(totals, rows, is_end, live, every_row, at_limit):
-    """The beginnings that end now, [batch, K]: their log p, `NEVER` where there are fewer, and their rows.
+def _endings(next_words, live, at_limit):
+    """The beginnings that end now, [present, K]: their log p, `NEVER` where there are fewer, and their rows.
 
     They are those whose `end` is among the K best next words. At the maximum length all end, without that word.
     """
-    best, chosen = tf.math.top_k(totals, live.shape[1])
-    best = tf.where(tf.gather(is_end, chosen, batch_dims=1), best, NEVER)
-    return tf.where(at_limit, live, best), tf.where(at_limit, every_row, tf.gather(rows, chosen, batch_dims=1))
+    best, chosen = tf.math.top_k(next_words["log_p"], live.shape[1])
+    is_end, rows = (tf.gather(next_words[name], chosen, batch_dims=1) for name in ("is_end", "rows"))
+    every_row = tf.reshape(tf.range(tf.size(live)), tf.shape(live))
+    return tf.where(at_limit, live, tf.where(is_end, best, NEVER)), tf.where(at_limit, every_row, rows)
+
+
+def _results(scores, log_p, length, rows):
+    """What ends now, as the loop keeps results: [present, K]; there is none where log p is `NEVER`."""
+    scores = tf.where(log_p > NEVER / 2, scores, NEVER)
+    return {"scores": scores, "log_probabilities": log_p, "lengths": tf.fill(tf.shape(rows), length), "rows": rows}
+
+
+def _going_on(next_words, ended, i, limits, wanted, c):
+    """The K best beginnings that go on: log p [present, K], `NEVER` where there are fewer, and ids and rows they come
+    from, [present · K].
+    """
+    finished = (i >= limits) | (ended["scores"][:, -1:] > NEVER)
+    live, chosen = tf.math.top_k(tf.where(finished | next_words["is_end"], NEVER, next_words["log_p"]), c.beam_size)
+    # No word makes log p grow, and nothing is longer than the limit: no score to come is higher than this.
+    no_higher = live[:, :1] / _norm(limits + 1, c)
+    live = tf.where(no_higher > ended["scores"][:, wanted - 1 : wanted], live, NEVER)
+    ids, rows = (tf.reshape(tf.gather(next_words[name], chosen, batch_dims=1), [-1]) for name in ("ids", "rows"))
+    return live, ids, rows
 
 
 def _norm(length, c):
