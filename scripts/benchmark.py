@@ -54,6 +54,7 @@ def add_train_translator(works):
     )
     work.add_argument("--batch-size", type=positive, default=64, metavar="N", help="pairs at once (default: 64)")
     work.add_argument("--batches", type=positive, default=30, metavar="N", help="batches in a round (default: 30)")
+    add_parts(work)
     add_comparison(work, peers=("joeynmt",))
 
 
@@ -128,6 +129,7 @@ def add_read(works):
 
 def add_tree_classifier(work, batches, head_units):
     work.add_argument("--encoder", required=True, choices=("spinn-pi-nt", "spinn-pi", "spinn", "rl-spinn"))
+    add_parts(work)
     sizes = {
         "units": (300, "size of h and of c"),
         "tracker-units": (64, "size of the tracker's state"),
@@ -157,6 +159,12 @@ def add_comparison(work, peers, peer_help="the other toolkit", needed=True, need
         "--peer-python", required=needed and needs_python, metavar="PATH", help="a Python that has the peer installed"
     )
     add_measuring(work)
+
+
+def add_parts(work):
+    work.add_argument(
+        "--parts", type=positive, default=2, metavar="N", help="parts of a batch, side by side on our side (default: 2)"
+    )
 
 
 def add_measuring(work):
@@ -191,13 +199,8 @@ def main(arguments, output):
 
 
 def threads_of_an_operation(arguments):
-    """As many as training would take for this model, of those that our side has."""
-    if arguments.work not in ("train-classifier", "lengths"):
-        return arguments.threads
-    from tfnmt.inspection.benchmarks.classifier_training import our_configuration
-    from tfnmt.models.threads import operation_threads
-
-    return operation_threads(our_configuration(arguments)) or arguments.threads
+    """As many as training takes that shares out so many threads; all of them for a search."""
+    return arguments.threads if arguments.work == "translate" else max(1, arguments.threads // arguments.parts)
 
 
 def print_figures(figures, as_json, output):

@@ -1,7 +1,6 @@
 """Train a classifier of sentences on files of labelled examples, or on the task's own sample corpus."""
 
 import argparse
-import contextlib
 import tempfile
 
 from _start import run
@@ -40,19 +39,16 @@ def parser():
 
 
 def main(arguments, output):
-    import tensorflow as tf
-
     from tfnmt.inspection.classifier_board import watch_classifier
     from tfnmt.models.classifier_training import train_classifier
-    from tfnmt.models.threads import operation_threads
+    from tfnmt.models.threads import share_processors
 
     preset = find_preset(arguments.preset, CLASSIFIER_PRESETS)
     chosen = [f"task={arguments.task}", f"encoder={arguments.encoder}"]
     chosen += [] if arguments.epochs is None else [f"epochs={arguments.epochs}"]
     preset = ClassifierPreset(*parse_overrides(arguments.set + chosen, *vars(preset).values()))
     profile_steps = profiled_steps(arguments)
-    with contextlib.suppress(RuntimeError):  # threads are started once: what has computed before keeps its own
-        tf.config.threading.set_intra_op_parallelism_threads(operation_threads(preset.model))
+    share_processors(preset.training.parts)
     with tempfile.TemporaryDirectory() as directory:
         files = chosen_files(arguments, directory)
         watch = watch_classifier(arguments.output, preset, profile_steps) if not arguments.no_board else None

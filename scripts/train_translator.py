@@ -38,6 +38,7 @@ def parser():
 
 def main(arguments, output):
     from tfnmt.inspection.translator_board import watch_translator
+    from tfnmt.models.threads import share_processors
     from tfnmt.models.training import train_translator
 
     settings = [f"{key}={value}" for key in ("epochs", "steps") if (value := getattr(arguments, key)) is not None]
@@ -45,6 +46,7 @@ def main(arguments, output):
     configurations = (preset.model, preset.text, preset.batching, preset.training)
     preset = Preset(*parse_overrides(arguments.set + settings, *configurations))
     profile_steps = profiled_steps(arguments)
+    share_processors(preset.training.parts)
     with tempfile.TemporaryDirectory() as directory:
         files, dev_files = chosen_parallel_files(arguments, directory)
         watch = watch_translator(arguments.output, preset, dev_files, profile_steps) if not arguments.no_board else None

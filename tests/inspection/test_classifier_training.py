@@ -29,6 +29,7 @@ OPTIONS = SimpleNamespace(
     batches=2,
     examples=None,
     task="snli",
+    parts=2,
     rounds=2,
     threads=1,
     peer_threads=None,

@@ -71,6 +71,32 @@ def test_every_encoder_and_every_head_learn(encoder, task):
 
 @pytest.mark.parametrize(
     "encoder, task",
+    [("lstm", "snli"), ("spinn-pi-nt", "snli"), ("spinn-pi-nt", "sst"), ("spinn", "sst"), ("spinn", "snli")],
+)
+def test_a_batch_in_parts_is_learned_as_one(encoder, task):
+    batch, results = batch_of(EXAMPLES[task]), []
+    for parts in (1, 2):
+        model = made(encoder, task)
+        model.parts = parts
+        model.compile(keras.optimizers.SGD(1.0))
+        figures = model.train_on_batch(*batch, return_dict=True)
+        results.append((*(figures[name] for name in sorted(figures)), *model.get_weights()))
+    for value, expected in zip(*results, strict=True):
+        np.testing.assert_allclose(value, expected, atol=1e-5)
+
+
+def test_drawn_parses_are_learned_from_in_parts_too():
+    model = made("rl-spinn", "listops", samples=3)
+    model.parts = 4
+    model.compile(keras.optimizers.SGD(0.1))
+    before = model.get_weights()
+    figures = model.train_on_batch(*batch_of(EXAMPLES["listops"]), return_dict=True)
+    assert np.isfinite(figures["loss"])
+    assert any(np.any(old != new) for old, new in zip(before, model.get_weights(), strict=True))
+
+
+@pytest.mark.parametrize(
+    "encoder, task",
     [("cnn", "snli"), ("gru", "sst"), ("spinn-pi-nt", "snli"), ("spinn-pi-nt", "sst"), ("spinn", "listops")],
 )
 def test_padding_changes_nothing_in_training_either(encoder, task):

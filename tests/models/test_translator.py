@@ -115,6 +115,21 @@ def trained():
     return translator, translator.fit(inputs, labels, batch_size=64, epochs=30, verbose=0).history
 
 
+@pytest.mark.parametrize("options", [{}, EVERYTHING, CHO2014])
+def test_a_batch_in_parts_is_learned_as_one(options):
+    inputs, labels = copies(size=7)
+    results = []
+    for parts in (1, 2, 3):
+        model = made(**options)
+        model.parts = parts
+        model.compile(keras.optimizers.SGD(1.0), MaskedCrossEntropy(0.1), metrics=[Perplexity(), TokenAccuracy()])
+        figures = model.fit(tf.data.Dataset.from_tensors((inputs, labels)), verbose=0).history
+        results.append((*(figures[name] for name in ("loss", "perplexity", "token_accuracy")), *model.get_weights()))
+    for in_parts in results[1:]:
+        for value, expected in zip(in_parts, results[0], strict=True):
+            np.testing.assert_allclose(value, expected, rtol=1e-4, atol=1e-5)
+
+
 def test_learns(trained):
     translator, history = trained
     inputs, labels = copies()

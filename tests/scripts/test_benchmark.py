@@ -126,7 +126,14 @@ def test_figures_of_a_comparison(tmp_path, monkeypatch):
     monkeypatch.setattr("tfnmt.inspection.benchmarks.joeynmt_peer.PEERS", tmp_path / "peers")
     (tmp_path / "text.tsv").write_text("a b a\tc d\nb a\td d c\n" * 4)
     options = SimpleNamespace(
-        model="conditional", model_size=8, batch_size=2, batches=2, rounds=2, threads=1, peer_python=sys.executable
+        model="conditional",
+        model_size=8,
+        batch_size=2,
+        batches=2,
+        parts=2,
+        rounds=2,
+        threads=1,
+        peer_python=sys.executable,
     )
     options.mixed_precision = "ours"
     figures = compare_training(ParallelFiles(str(tmp_path / "text.tsv")), options)

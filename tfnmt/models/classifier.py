@@ -17,10 +17,11 @@ from tfnmt.models.sentence_encoders import make_encoder
 from tfnmt.text.parses import NOTHING, from_brackets, to_brackets
 from tfnmt.text.tokenizers import tokenizer_from_config
 from tfnmt.training.classification import classification_loss, log_likelihoods, update_accuracy
+from tfnmt.training.side_by_side import SideBySide, loss_of_parts
 
 
 @keras.saving.register_keras_serializable("tfnmt")
-class Classifier(keras.Model):
+class Classifier(SideBySide, keras.Model):
     """Classifies pairs of sentences, sentences, or every phrase of a sentence's tree.
 
     As a Keras model it maps a batch of sentences, as `tfnmt.data.example_batches` makes them (of pairs all first
@@ -97,17 +98,28 @@ class Classifier(keras.Model):
         """Cross-entropy of the classes, of phrases the mean over all that have a label; while training also, weighted,
         that of the transitions (spinn), or of REINFORCE and the choices' entropy (rl-spinn).
         """
+        return loss_of_parts([self.loss_terms(x, y, y_pred, training)])
+
+    def loss_terms(self, x, y, y_pred, training=True):
+        """What the loss is the sum of, each with the number of labels or choices that it is the mean of."""
         c, smoothing = self.configuration, self.label_smoothing if training else 0.0
-        if "phrase_scores" in y_pred:
-            loss = classification_loss(y, y_pred["phrase_scores"], smoothing)
-        else:
-            loss = classification_loss(self.root_labels(x, y, y_pred), y_pred["scores"], smoothing)
+        phrases = "phrase_scores" in y_pred
+        labels, scores = (y, y_pred["phrase_scores"]) if phrases else (self.root_labels(x, y, y_pred), y_pred["scores"])
+        terms = [(classification_loss(labels, scores, smoothing), tf.math.count_nonzero(labels >= 0))]
         if training and c.encoder == "spinn":
-            loss += c.transition_weight * classification_loss(x["transitions"] - 1, y_pred["transition_scores"])
+            of_transitions = classification_loss(x["transitions"] - 1, y_pred["transition_scores"])
+            terms.append((c.transition_weight * of_transitions, tf.math.count_nonzero(x["transitions"])))
         if training and c.encoder == "rl-spinn":
-            loss += c.policy_weight * self._policy_loss(self.root_labels(x, y, y_pred), y_pred)
-            loss -= c.entropy_weight * mean_entropy(y_pred["transition_scores"], y_pred["transitions"])
-        return loss
+            entropy = mean_entropy(y_pred["transition_scores"], y_pred["transitions"])
+            terms.append((c.policy_weight * self._policy_loss(labels, y_pred), tf.size(labels)))
+            terms.append((-c.entropy_weight * entropy, tf.math.count_nonzero(y_pred["transitions"])))
+        return terms
+
+    def chosen(self, x, y, numbers):
+        """See `SideBySide`; of pairs, both sentences."""
+        count = tf.shape(y)[0]
+        sentences = tf.concat([numbers, count + numbers], axis=0) if self.configuration.reads_pairs else numbers
+        return {name: tf.gather(tensor, sentences) for name, tensor in x.items()}, tf.gather(y, numbers)
 
     def _policy_loss(self, labels, predictions):
         c, scores = self.configuration, predictions["scores"]

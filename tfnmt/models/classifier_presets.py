@@ -19,7 +19,9 @@ class ClassifierPreset:
 
 
 def _training(**options):
-    return TrainingConfiguration(**{"selection": "accuracy", "schedule": "cosine", "warmup_steps": 100} | options)
+    return TrainingConfiguration(
+        **{"selection": "accuracy", "schedule": "cosine", "warmup_steps": 100, "parts": 2} | options
+    )
 
 
 CLASSIFIER_PRESETS = {
@@ -60,7 +62,7 @@ CLASSIFIER_PRESETS = {
             head_dropout=0.3,
         ),
         ExamplesConfiguration(batch_size=32),
-        _training(epochs=15, learning_rate=0.001),
+        _training(epochs=15, learning_rate=0.001, parts=1),  # few for batch normalisation as it is
     ),
     "logic": ClassifierPreset(
         ClassifierConfiguration(task="logic", embedding_size=128, units=128, head_units=256, head_layers=2),

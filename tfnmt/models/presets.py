@@ -34,7 +34,7 @@ PRESETS = {
         ),
         TextConfiguration(tokenizer="words", joint_vocabulary=False, split_punctuation=True),
         training=TrainingConfiguration(
-            epochs=13, learning_rate=0.004, schedule="cosine", warmup_steps=100, label_smoothing=0.1
+            epochs=13, learning_rate=0.004, schedule="cosine", warmup_steps=100, label_smoothing=0.1, parts=2
         ),
     ),
     # The encoder–decoder of Cho et al. 2014 (arXiv:1406.1078) as the post tells it: one summary vector, no attention.
@@ -55,7 +55,7 @@ PRESETS = {
         ),
         TextConfiguration(vocabulary_size=6000),
         training=TrainingConfiguration(
-            epochs=20, schedule="cosine", warmup_steps=500, label_smoothing=0.1, weight_average=0.998
+            epochs=20, schedule="cosine", warmup_steps=500, label_smoothing=0.1, weight_average=0.998, parts=2
         ),
     ),
     # Bahdanau et al. 2015 (arXiv:1409.0473), in the sizes of RNNsearch-50, the model of the post's Table 1.
@@ -69,7 +69,7 @@ PRESETS = {
         ),
         TextConfiguration(tokenizer="words", vocabulary_size=30_000, joint_vocabulary=False, split_punctuation=True),
         BatchingConfiguration(batch_size=80, maximum_length=50),
-        TrainingConfiguration(optimizer="adadelta", learning_rate=1.0, epochs=5),
+        TrainingConfiguration(optimizer="adadelta", learning_rate=1.0, epochs=5, parts=2),
     ),
     # The sizes of LIUM's model for Multi30k (Caglayan et al. 2017, arXiv:1707.04481), more strongly regularised.
     "multi30k": Preset(
@@ -92,6 +92,7 @@ PRESETS = {
             warmup_steps=500,
             label_smoothing=0.1,
             weight_average=0.998,
+            parts=2,
         ),
     ),
 }

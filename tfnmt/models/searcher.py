@@ -2,7 +2,6 @@
 
 import concurrent.futures
 import functools
-import os
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -11,6 +10,7 @@ from tfnmt.configuration import require
 from tfnmt.errors import UserError
 from tfnmt.models.alignment import attended, pharaoh, word_attention, word_numbers
 from tfnmt.models.search_configuration import SearchConfiguration
+from tfnmt.models.threads import processors
 from tfnmt.search.beam import beam_search
 from tfnmt.search.one_by_one import greedy_search, sample
 from tfnmt.search.step import after_prefix, at_least, ensemble, without, without_repetition
@@ -143,7 +143,8 @@ class Searcher(tf.Module):
 
         batches = like_lengths(texts, batch_size)
         translations = [None] * len(texts)
-        with concurrent.futures.ThreadPoolExecutor(_processors()) as pool:
+        threads = tf.config.threading.get_inter_op_parallelism_threads() or processors()  # TensorFlow's, told or not
+        with concurrent.futures.ThreadPoolExecutor(threads) as pool:
             for batch, found in zip(batches, pool.map(search, batches), strict=True):
                 for row, i in enumerate(batch):
                     translations[i] = Translations(*(None if x is None else x[row] for x in found))
@@ -218,11 +219,6 @@ class Searcher(tf.Module):
             in_prefix = tf.sequence_mask(of_prefix.row_lengths(), shape[2])[:, tf.newaxis]
             written = tf.where(in_prefix, _as_wide(of_prefix, shape[2])[:, tf.newaxis], written)
         return written
-
-
-def _processors():
-    """How many threads TensorFlow runs operations in, which is how many processors there are unless it was told."""
-    return tf.config.threading.get_inter_op_parallelism_threads() or len(os.sched_getaffinity(0))
 
 
 def like_lengths(texts, batch_size):

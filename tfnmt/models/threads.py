@@ -1,19 +1,22 @@
 """How many threads an operation is split over: more do not always help."""
 
-SMALL, SMALL_LEVELS = 128, 64
+import contextlib
+import os
+
+import tensorflow as tf
 
 
-def operation_threads(configuration):
-    """Threads of one operation that suit training a classifier: 1, or 0 for as many as TensorFlow takes by itself.
+def share_processors(parts):
+    """Give each operation as many threads as suit training in so many parts side by side, if nothing has computed yet.
 
-    A tree's products are small, and the smaller they are, the more of their time two threads spend waiting for each
-    other; operations that do not wait for one another still run side by side. Measured on two processors
-    (docs/results.md): an encoder that reads level by level has larger products than one that reads step by step.
-
-    Args:
-        configuration: a `ClassifierConfiguration`.
+    The parts keep the processors busy, and threads that share a small operation spend much of their time waiting for
+    one another: docs/results.md says how much.
     """
-    c = configuration
-    if not (c.needs_parses or c.parses):
-        return 0
-    return 1 if c.units <= (SMALL_LEVELS if c.encoder == "spinn-pi-nt" else SMALL) else 0
+    if parts > 1:
+        with contextlib.suppress(RuntimeError):  # threads are started once: what has computed before keeps its own
+            tf.config.threading.set_intra_op_parallelism_threads(max(1, processors() // parts))
+
+
+def processors():
+    """How many this process may run on."""
+    return len(os.sched_getaffinity(0))

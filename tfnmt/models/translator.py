@@ -12,10 +12,11 @@ from tfnmt.models.configuration import TranslatorConfiguration
 from tfnmt.models.search_configuration import SearchConfiguration
 from tfnmt.models.searcher import Searcher
 from tfnmt.text.tokenizers import END, PADDING, tokenizer_from_config
+from tfnmt.training.side_by_side import SideBySide
 
 
 @keras.saving.register_keras_serializable("tfnmt")
-class Translator(keras.Model):
+class Translator(SideBySide, keras.Model):
     """A recurrent encoder–decoder that carries its tokenizers with it.
 
     Args:
@@ -82,6 +83,10 @@ class Translator(keras.Model):
     def call(self, inputs, training=False):
         """Scores [batch, target_length, target_vocabulary_size] of `inputs` {"source", "target"}, as the class says."""
         return self.decoder(inputs["target"], self.encoder(inputs["source"], training=training), training=training)
+
+    def loss_terms(self, x, y, y_pred):
+        """The loss given to `compile`, and the words it is the mean of; see `SideBySide`."""
+        return [(self.loss(y, y_pred), tf.math.count_nonzero(y))]
 
     @property
     def tokenizers(self):

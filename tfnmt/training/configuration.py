@@ -24,6 +24,7 @@ class TrainingConfiguration:
     clip_norm: float | None = option(1.0, "the whole gradient's largest norm")
     weight_decay: float = option(0.0, "part of every weight taken away in each update, times the learning rate")
     accumulation_steps: int = option(1, "batches whose gradients are averaged into one update")
+    parts: int = option(1, "parts of a batch that are read side by side, each on a processor of its own")
     mixed_precision: bool = option(False, "compute in bfloat16, keep weights in float32")
     weight_average: float | None = option(
         None, "decay of an exponential moving average of the weights, which is then what is scored and kept"
@@ -42,6 +43,7 @@ class TrainingConfiguration:
             "steps",
             "plateau_patience",
             "accumulation_steps",
+            "parts",
             "patience",
             "checkpoint_steps",
         ):

@@ -36,7 +36,6 @@ from tfnmt.models.classifier import Classifier
 from tfnmt.models.classifier_presets import CLASSIFIER_PRESETS
 from tfnmt.models.runs import say
 from tfnmt.models.sentence_encoders import PARSES
-from tfnmt.models.threads import operation_threads
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.optimizers import make_optimizer
 
@@ -49,8 +48,8 @@ def compare_training(options):
 
     Args:
         options: an object with `encoder`, `units`, `tracker_units`, `embedding_size`, `head_units`, `batch_size`,
-            `batches`, `examples`, `task`, `rounds`, `threads`, `peer_threads`, `peer` ("torch" or "batch-1") and
-            `peer_python`, as `scripts/benchmark.py` explains them.
+            `batches`, `examples`, `task`, `parts`, `rounds`, `threads`, `peer_threads`, `peer` ("torch" or "batch-1")
+            and `peer_python`, as `scripts/benchmark.py` explains them.
 
     Returns:
         A dictionary of figures: medians, ratios, matrix rate, and our share of it.
@@ -101,10 +100,11 @@ def compare_lengths(options):
     return figures | described(model, options)
 
 
-def our_model(options, tokenizer):
-    """The `Classifier` that is compared, compiled."""
+def our_model(options, tokenizer, parts=None):
+    """The `Classifier` that is compared, compiled; batches in so many parts, or else as many as the options say."""
     keras.utils.set_random_seed(SEED)
     model = Classifier(our_configuration(options), tokenizer)
+    model.parts = parts or options.parts
     model.compile(make_optimizer(TRAINING, total_steps=1))
     return model
 
@@ -162,9 +162,9 @@ def beside_torch(options, batches, model):
 
 @contextlib.contextmanager
 def beside_itself(options, batches, model):
-    """The same of our own model, trained on the same pairs one by one."""
+    """The same of our own model once more, trained on the same pairs one by one."""
     singles = one_by_one(batches)
-    _, train = timed_fit(model, singles)
+    _, train = timed_fit(our_model(options, model.tokenizer, parts=1), singles)
     yield lambda: len(singles) / train(), dict
 
 
@@ -183,9 +183,9 @@ def share_of_matrix_rate(model, batches, figures):
 
 def described(model, options):
     """The sizes that figures are about."""
-    names = ("encoder", "units", "tracker_units", "embedding_size", "head_units", "rounds", "threads", "peer_threads")
-    figures = {name: getattr(options, name) for name in names} | {"weights": model.count_params()}
-    return figures | {"operation_threads": operation_threads(model.configuration) or options.threads}
+    names = ("encoder", "units", "tracker_units", "embedding_size", "head_units", "parts", "rounds", "threads")
+    figures = {name: getattr(options, name) for name in (*names, "peer_threads")}
+    return figures | {"weights": model.count_params()}
 
 
 def _batches(options):

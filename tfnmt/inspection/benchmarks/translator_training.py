@@ -42,7 +42,7 @@ from tfnmt.data.configuration import BatchingConfiguration
 from tfnmt.errors import UserError
 from tfnmt.inspection.benchmarks.alternation import alternate, ratio_figures
 from tfnmt.inspection.benchmarks.joeynmt_peer import start_training
-from tfnmt.inspection.benchmarks.matrix_rate import LARGE, SMALL, matrix_rate
+from tfnmt.inspection.benchmarks.matrix_rate import SMALL, machine_rate, matrix_rate
 from tfnmt.inspection.benchmarks.timed_fit import timed_fit
 from tfnmt.inspection.benchmarks.work import our_weights, training_products_per_target_word
 from tfnmt.models.configuration import TranslatorConfiguration
@@ -64,7 +64,7 @@ def compare_training(files, options):
     Args:
         files: `ParallelFiles`.
         options: an object with `model`, `model_size`, `mixed_precision` (None, "ours" or "both"), `batch_size`,
-            `batches`, `rounds`, `threads` and `peer_python`, as `scripts/benchmark.py` explains them.
+            `batches`, `parts`, `rounds`, `threads` and `peer_python`, as `scripts/benchmark.py` explains them.
 
     Returns:
         A dictionary of figures: medians, ratios, matrix rates, and each side's share of them.
@@ -85,14 +85,14 @@ def compare_training(files, options):
         start_training(directory, model, batches, TRAINING.learning_rate, SEED, options) as peer,
     ):
         theirs = peer.answer()
-        compile_for_training(model, TRAINING, total_steps=1)
+        compile_for_training(model, dataclasses.replace(TRAINING, parts=options.parts), total_steps=1)
         first_step, train = timed_fit(model, batches)
         train(), peer.ask()  # every shape once, before the clock runs
         rates = alternate(
             {
                 "ours": lambda: words / train(),
                 "peer": lambda: words / peer.ask()["seconds"],
-                "matrix": lambda: matrix_rate(*LARGE),
+                "matrix": machine_rate,
                 "matrix_small": lambda: matrix_rate(*SMALL),
             },
             options.rounds,
@@ -113,6 +113,7 @@ def compare_training(files, options):
         "weights": model.count_params(),
         "peer_weights": sum(int(np.prod(shape)) for shape in theirs["weights"].values()),
         "first_step_seconds": first_step,
+        "parts": options.parts,
         "rounds": options.rounds,
         "model": options.model,
         "mixed_precision": options.mixed_precision,
