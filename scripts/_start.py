@@ -37,10 +37,17 @@ from tfnmt.errors import UserError
 
 def run(main: Callable[[argparse.Namespace, TextIO], None], parser: argparse.ArgumentParser) -> None:
     """Parse the command line, call `main(arguments, output)`, exit with the status told above."""
+    for name, mode in (("stdin", "r"), ("stderr", "w")):  # closed ones are as good as empty
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 (open as long as the script runs)
+    if sys.stdout is None:
+        sys.exit(_complain("error: standard output is closed: there is nowhere to write results to", 2))
     output = sys.stdout
     output.reconfigure(encoding="utf-8")
     parser.error = lambda message: parser.exit(_complain(f"error: {message}; --help lists all options", 2))
     arguments = parser.parse_args()
+    if getattr(arguments, "output", None) == "":
+        parser.error("--output is empty")
     try:
         with contextlib.redirect_stdout(sys.stderr):
             import_tensorflow()
@@ -73,6 +80,7 @@ def import_tensorflow() -> None:
     os.environ["KERAS_BACKEND"] = "tensorflow"
     if os.environ.get("TF_CPP_MIN_LOG_LEVEL") == "0":
         return
+    os.environ["GRPC_VERBOSITY"] = "NONE"
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"  # silences C++ from the end of the import on, not during it
     try:
         with _standard_error_held_back():
@@ -112,6 +120,8 @@ def _user_message(error: Exception) -> str | None:
     """The line to show for an error of the user's making; None for any other error."""
     if isinstance(error, UserError):
         return str(error)
+    if isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError":  # TensorFlow's
+        return "there is not enough memory for this: smaller sizes or batches need less"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     # A UserError raised inside a tf.data generator arrives as text within an error of TensorFlow's.

@@ -23,6 +23,8 @@ def parser():
         add_saddle,
     ):
         add(figures)
+    for figure in figures.choices.values():
+        figure.error = lambda message: parser.error(message)
     return parser
 
 

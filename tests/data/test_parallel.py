@@ -40,6 +40,21 @@ def test_every_kind_of_file_gives_the_same_pairs(kind, tmp_path):
     assert list(zip(*read_sides(*files), strict=True)) == PAIRS
 
 
+def test_byte_order_marks_are_no_part_of_the_text(tmp_path):
+    source, target = tmp_path / "a.en", tmp_path / "a.de"
+    source.write_text("a\nb\n", encoding="utf-8-sig")
+    target.write_text("c\nd\n", encoding="utf-8-sig")
+    assert [list(side) for side in read_sides(source, target)] == [["a", "b"], ["c", "d"]]
+    assert list(read_parallel(source, target).as_numpy_iterator()) == [(b"a", b"c"), (b"b", b"d")]
+
+
+def test_a_tsv_file_has_both_sides(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text("a\tb\n")
+    with pytest.raises(UserError, match="has both sides; leave out b.de"):
+        check_parallel(path, "b.de")
+
+
 def test_the_last_line_needs_no_end(tmp_path):
     path = tmp_path / "text"
     path.write_bytes(b"one\ntwo")

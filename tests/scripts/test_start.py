@@ -103,6 +103,26 @@ list(dataset.prefetch(1))"""
     assert finish(start(body)) == (2, "", "error: a.txt:3: not UTF-8\n")
 
 
+def test_an_empty_output_is_one_line():
+    command = [sys.executable, SCRIPTS / "make_listops.py", "--output", "", "--count", "1", "--seed", "1"]
+    told = subprocess.run(command, capture_output=True, text=True)
+    assert (told.returncode, told.stderr) == (2, "error: --output is empty; --help lists all options\n")
+
+
+def test_closed_standard_output_is_one_line_and_closed_input_is_empty(start, tmp_path):
+    start("print(repr(sys.stdin.read()), file=output)", env=WITHOUT_TENSORFLOW).communicate()
+    environment = os.environ | WITHOUT_TENSORFLOW | {"PYTHONPATH": str(SCRIPTS)}
+
+    def run_with(closed):
+        command = f"exec {sys.executable} script.py {closed}"
+        told = subprocess.run(command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        return told.returncode, told.stdout, told.stderr
+
+    assert run_with("<&-") == (0, "''\n", "")
+    status, _, line = run_with(">&-")
+    assert (status, line) == (2, "error: standard output is closed: there is nowhere to write results to\n")
+
+
 def test_a_missing_file_is_one_line(start):
     assert finish(start("open('absent.txt')", env=WITHOUT_TENSORFLOW)) == (
         2,

@@ -1,5 +1,8 @@
 """Writing files: whole or not at all."""
 
+import os
+import threading
+
 import pytest
 import tensorflow as tf
 
@@ -45,6 +48,26 @@ def test_a_directory_that_is_not_there_is_one_line(tmp_path):
     with pytest.raises(UserError) as caught, written_whole(path) as part:
         part.write_text("x")
     assert str(caught.value) == f"{path}: cannot be written (No such file or directory); {END}"
+
+
+def test_a_link_stays_and_what_it_points_to_is_written(tmp_path):
+    path, link = tmp_path / "file.txt", tmp_path / "link.txt"
+    path.write_text("old")
+    link.symlink_to(path)
+    with written_whole(link) as part:
+        part.write_text("new")
+    assert link.is_symlink() and path.read_text() == "new"
+
+
+def test_a_pipe_is_written_to_and_stays(tmp_path):
+    path, read = tmp_path / "pipe", []
+    os.mkfifo(path)
+    reader = threading.Thread(target=lambda: read.append(path.read_text()))
+    reader.start()
+    with written_whole(path) as part:
+        part.write_text("new")
+    reader.join()
+    assert read == ["new"] and path.is_fifo()
 
 
 def test_what_tensorflow_says_is_told_without_its_own_concerns():

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tfnmt.data.lines import BYTE_ORDER_MARK
 from tfnmt.errors import UserError
 from tfnmt.text.parses import from_brackets
 
@@ -184,7 +185,7 @@ def _length(example: Example) -> int:
 
 
 def _text(line: bytes) -> str:
-    return line.decode("utf-8").rstrip("\r\n")
+    return line.decode("utf-8").rstrip("\r\n").removeprefix(BYTE_ORDER_MARK)
 
 
 def _open(path: Path):

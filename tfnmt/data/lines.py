@@ -7,6 +7,9 @@ from pathlib import Path
 
 from tfnmt.errors import UserError
 
+BYTE_ORDER_MARK = "\ufeff"
+"""What programs on Windows put before UTF-8: no part of the text."""
+
 
 def read_lines(path: str | Path) -> Iterator[str]:
     """The lines of a file, plain or .gz, without their ends.
@@ -25,11 +28,11 @@ def read_lines(path: str | Path) -> Iterator[str]:
 
 
 def _lines(path: str | Path) -> Iterator[bytes]:
-    """The lines of a file as bytes, just as TensorFlow's TextLineDataset reads them."""
+    """The lines of a file as bytes, as TensorFlow's TextLineDataset reads them, without byte order marks."""
     try:
         with (gzip.open if is_compressed(path) else open)(path, "rb") as file:
             for line in file:
-                yield line.removesuffix(b"\n").replace(b"\r", b"")
+                yield line.removesuffix(b"\n").replace(b"\r", b"").removeprefix(BYTE_ORDER_MARK.encode())
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise UserError(f"{path}: a broken or incomplete .gz file: {error}") from error
     except OSError as error:

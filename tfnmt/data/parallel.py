@@ -1,6 +1,7 @@
 """Parallel text: two line-aligned files, or one .tsv of source TAB target; plain or .gz; streamed.
 
-Lines end with a line feed; carriage returns are dropped, so that files written on Windows read the same.
+Lines end with a line feed; carriage returns and byte order marks are dropped, so that files written on Windows read the
+same.
 """
 
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from tfnmt.data.lines import is_compressed, read_lines
+from tfnmt.data.lines import BYTE_ORDER_MARK, is_compressed, read_lines
 from tfnmt.errors import UserError
 
 
@@ -27,6 +28,8 @@ def check_parallel(source: str | Path, target: str | Path | None = None) -> int:
     if target is None:
         _require_tsv(source)
         return _check(source, tabs=1)
+    if _is_tsv(source):
+        raise UserError(f"{source}: a .tsv file has both sides; leave out {target}, or give the sentences another name")
     source_count, target_count = _check(source), _check(target)
     if source_count != target_count:
         raise UserError(
@@ -81,8 +84,12 @@ class ParallelFiles:
         return read_sides(self.source, self.target)
 
 
+def _is_tsv(path: str | Path) -> bool:
+    return Path(path).name.removesuffix(".gz").endswith(".tsv")
+
+
 def _require_tsv(path: str | Path) -> None:
-    if not Path(path).name.removesuffix(".gz").endswith(".tsv"):
+    if not _is_tsv(path):
         raise UserError(f"{path}: name the file of its translations too, or one .tsv file of source TAB target")
 
 
@@ -99,4 +106,5 @@ def _check(path: str | Path, tabs: int | None = None) -> int:
 
 
 def _text_lines(path: str | Path) -> tf.data.Dataset:
-    return tf.data.TextLineDataset(str(path), compression_type="GZIP" if is_compressed(path) else None)
+    lines = tf.data.TextLineDataset(str(path), compression_type="GZIP" if is_compressed(path) else None)
+    return lines.map(lambda line: tf.strings.regex_replace(line, f"^{BYTE_ORDER_MARK}", ""))

@@ -4,6 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfnmt.concepts.drawing import COLORS, new_figure
+from tfnmt.data.lines import read_lines
 from tfnmt.errors import UserError
 
 MARKERS = "os^Dv*P"
@@ -55,8 +56,7 @@ def read_groups(path):
     Raises:
         UserError: there are not two groups of two sentences or more.
     """
-    with open(path, encoding="utf-8") as file:
-        blocks = file.read().strip().split("\n\n")
+    blocks = "\n".join(read_lines(path)).strip().split("\n\n")
     groups = tuple(tuple(line.strip() for line in block.splitlines() if line.strip()) for block in blocks)
     groups = tuple(group for group in groups if group)
     if len(groups) < 2 or min(len(group) for group in groups) < 2:

@@ -70,8 +70,10 @@ def labelled_examples(configuration, files):
         return ExampleFiles(task, files, Reading(configuration.needs_parses))
     try:
         return ExampleFiles(task, files, Reading(parses=True))
-    except UserError:
-        return ExampleFiles(task, files, Reading(parses=False))
+    except UserError as error:
+        examples = ExampleFiles(task, files, Reading(parses=False))
+        say(f"{error}; so parses are not scored")
+        return examples
 
 
 def agreement(predicted, given):

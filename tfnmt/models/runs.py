@@ -16,6 +16,7 @@ from tfnmt.models.directory import (
     save_tokenizers,
     save_weights,
 )
+from tfnmt.training.files import saving
 from tfnmt.training.run import CHECKPOINTS, train
 
 # A resumed run may have other values of these: they say how long it is and how often it is saved, not what it computes.
@@ -35,8 +36,10 @@ def claim(directory, preset, resume, measures):
     selection = preset.training.selection
     require(selection in measures, "selection", selection, " or ".join(measures))
     found = [name for name in (CONFIGURATION, CHECKPOINTS, WEIGHTS) if (directory / name).exists()]
-    if not found:
-        return False  # a resumed run may have been killed before it had begun
+    if not found:  # a resumed run may have been killed before it had begun
+        with saving(directory, "name another --output"):
+            directory.mkdir(parents=True, exist_ok=True)
+        return False
     if not resume:
         raise UserError(f"{directory}: a model is there already; --resume goes on with it, or name another --output")
     kept = read_configuration(directory, **{name: type(value) for name, value in vars(preset).items()})

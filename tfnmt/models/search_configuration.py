@@ -35,6 +35,9 @@ class SearchConfiguration(BeamConfiguration, SampleConfiguration):
         require(self.maximum_length_factor >= 0, "maximum_length_factor", self.maximum_length_factor, "a number from 0")
         for key in ("maximum_length_offset", "minimum_length"):
             require(getattr(self, key) >= 0, key, getattr(self, key), "a whole number from 0")
+        require(0 <= self.seed < 2**31, "seed", self.seed, "a whole number from 0 to 2^31 - 1")
+        beam = self.method == "beam"
+        require(beam or not self.coverage_penalty, "coverage_penalty", self.coverage_penalty, "0 without method=beam")
         n = self.no_repeated_ngram
         require(n is None or n >= 1, "no_repeated_ngram", n, "a whole number from 1, or none")
 

@@ -2,6 +2,7 @@
 
 import itertools
 
+from tfnmt.data.lines import BYTE_ORDER_MARK
 from tfnmt.errors import UserError
 from tfnmt.models.long_sentences import cut_long
 
@@ -62,7 +63,7 @@ def _decoded(lines, problems):
     """Each line as a string without its end, up to the first that is not UTF-8, which goes to `problems`."""
     for number, line in enumerate(lines, start=1):
         try:
-            yield line.removesuffix(b"\n").replace(b"\r", b"").decode("utf-8")
+            yield line.removesuffix(b"\n").replace(b"\r", b"").decode("utf-8").removeprefix(BYTE_ORDER_MARK)
         except UnicodeDecodeError as error:
             problems.append(UserError(f"standard input, line {number:,}: byte {error.start + 1} is not UTF-8"))
             return

@@ -25,7 +25,7 @@ class BeamConfiguration:
 
     def __post_init__(self):
         check_types(self)
-        require(self.beam_size >= 1, "beam_size", self.beam_size, "a whole number from 1")
+        require(1 <= self.beam_size <= 2**16, "beam_size", self.beam_size, "a whole number from 1 to 65536")
         require(self.length_penalty >= 0, "length_penalty", self.length_penalty, "a number from 0")
         require(self.coverage_penalty >= 0, "coverage_penalty", self.coverage_penalty, "a number from 0")
 

@@ -1,5 +1,6 @@
 """A client of this project's server or of TensorFlow Serving itself, by REST or by gRPC as its URL says."""
 
+import contextlib
 import random
 import time
 from urllib.parse import quote, urlsplit
@@ -40,14 +41,11 @@ def connect(url, deadline=60.0, retries=5):
         UserError: this is no such URL.
     """
     parts = urlsplit(url)
-    try:
-        has_port = parts.port is not None
-    except ValueError:
-        has_port = False
-    if parts.scheme in ("http", "https") and parts.hostname:
-        return RestClient(url.rstrip("/"), deadline, retries)
-    if parts.scheme == "grpc" and parts.hostname and has_port:
-        return GrpcClient(parts.netloc, deadline, retries)
+    with contextlib.suppress(ValueError):  # of a port that is no number
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return RestClient(url.rstrip("/"), deadline, retries)
+        if parts.scheme == "grpc" and parts.hostname and parts.port:
+            return GrpcClient(parts.netloc, deadline, retries)
     raise UserError(f"{url}: use http://HOST:PORT or grpc://HOST:PORT")
 
 

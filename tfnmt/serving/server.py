@@ -70,13 +70,17 @@ async def serve(directory, address, options, ready, stop, poll_seconds=1.0):
     with _listening(address.host, address.rest_port) as listener:
         grpc_ = grpc_server(service)
         grpc_port = _bind(grpc_, address)
-        await models.update()
+        loading, stopped = asyncio.create_task(models.update()), asyncio.create_task(stop.wait())
+        await asyncio.wait([loading, stopped], return_when=asyncio.FIRST_COMPLETED)
+        if stop.is_set():  # the model that is being loaded now is the last
+            loading.cancel()
+            return
+        await loading
         await grpc_.start()
         rest = _Uvicorn(rest_application(service))
         serving = asyncio.create_task(rest.serve([listener]))
         watching = asyncio.create_task(_watch(models, poll_seconds))
         ready(Address(address.host, listener.getsockname()[1], grpc_port))
-        stopped = asyncio.create_task(stop.wait())
         await asyncio.wait([serving, stopped], return_when=asyncio.FIRST_COMPLETED)
         service.stopping = True
         watching.cancel()

@@ -49,6 +49,7 @@ class TrainingConfiguration:
         ):
             value = getattr(self, key)
             require(value is None or value >= 1, key, value, "a whole number from 1")
+        require(0 <= self.seed < 2**32, "seed", self.seed, "a whole number from 0 to 2^32 - 1")
         require(
             self.keep_checkpoints >= 2,
             "keep_checkpoints",

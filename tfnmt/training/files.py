@@ -16,13 +16,18 @@ def written_whole(path, way_out=_GO_ON):
     """Write to the path that this gives; when all is written it takes the place of `path`, at once or not at all.
 
     Args:
-        path: the file.
+        path: the file. A device or a pipe, such as /dev/stdout, is written to as it is.
         way_out: what the error's message advises.
 
     Raises:
         UserError: the file system refuses, for example because it is full. What stood at `path` stays.
     """
     path = Path(path)
+    if path.exists() and not path.is_file() and not path.is_dir():  # a device or a pipe cannot be replaced
+        with saving(path, way_out):
+            yield path
+        return
+    path = path.resolve()  # what a link points to is replaced, not the link
     part = path.with_name(f"part-{path.name}")
     try:
         with saving(path, way_out):
