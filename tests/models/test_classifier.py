@@ -78,7 +78,7 @@ def test_a_batch_in_parts_is_learned_as_one(encoder, task):
     for parts in (1, 2):
         model = made(encoder, task)
         model.parts = parts
-        model.compile(keras.optimizers.SGD(1.0))
+        model.compile(keras.optimizers.SGD(1.0), run_eagerly=True)
         figures = model.train_on_batch(*batch, return_dict=True)
         results.append((*(figures[name] for name in sorted(figures)), *model.get_weights()))
     for value, expected in zip(*results, strict=True):
@@ -88,7 +88,7 @@ def test_a_batch_in_parts_is_learned_as_one(encoder, task):
 def test_drawn_parses_are_learned_from_in_parts_too():
     model = made("rl-spinn", "listops", samples=3)
     model.parts = 4
-    model.compile(keras.optimizers.SGD(0.1))
+    model.compile(keras.optimizers.SGD(0.1), run_eagerly=True)
     before = model.get_weights()
     figures = model.train_on_batch(*batch_of(EXAMPLES["listops"]), return_dict=True)
     assert np.isfinite(figures["loss"])

@@ -29,7 +29,7 @@ CLASSIFIER_PRESETS = {
     "tiny": ClassifierPreset(
         ClassifierConfiguration(embedding_size=64, units=64, tracker_units=32, head_units=64),
         ExamplesConfiguration(batch_size=64),
-        _training(epochs=8, learning_rate=0.004),
+        _training(epochs=8, learning_rate=0.004, parts=1),
     ),
     # The post's model and sizes (Bowman et al. 2016, in Bradbury's hands): vectors kept as GloVe has them, projected.
     "snli": ClassifierPreset(

@@ -34,7 +34,7 @@ PRESETS = {
         ),
         TextConfiguration(tokenizer="words", joint_vocabulary=False, split_punctuation=True),
         training=TrainingConfiguration(
-            epochs=13, learning_rate=0.004, schedule="cosine", warmup_steps=100, label_smoothing=0.1, parts=2
+            epochs=13, learning_rate=0.004, schedule="cosine", warmup_steps=100, label_smoothing=0.1
         ),
     ),
     # The encoder–decoder of Cho et al. 2014 (arXiv:1406.1078) as the post tells it: one summary vector, no attention.

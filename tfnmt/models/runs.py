@@ -16,7 +16,6 @@ from tfnmt.models.directory import (
     save_tokenizers,
     save_weights,
 )
-from tfnmt.training.files import saving
 from tfnmt.training.run import CHECKPOINTS, train
 
 # A resumed run may have other values of these: they say how long it is and how often it is saved, not what it computes.
@@ -37,8 +36,9 @@ def claim(directory, preset, resume, measures):
     require(selection in measures, "selection", selection, " or ".join(measures))
     found = [name for name in (CONFIGURATION, CHECKPOINTS, WEIGHTS) if (directory / name).exists()]
     if not found:  # a resumed run may have been killed before it had begun
-        with saving(directory, "name another --output"):
-            directory.mkdir(parents=True, exist_ok=True)
+        nearest = next(place for place in (directory, *directory.absolute().parents) if place.exists())
+        if not nearest.is_dir():
+            raise UserError(f"{directory}: {nearest} is no directory; name another --output")
         return False
     if not resume:
         raise UserError(f"{directory}: a model is there already; --resume goes on with it, or name another --output")
