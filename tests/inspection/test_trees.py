@@ -33,6 +33,11 @@ def test_each_tree_has_its_words_and_title():
         assert len(axes.get_lines()) == 4 + 2  # edges and inner nodes
 
 
+def test_dollar_signs_are_drawn_as_they_are(tmp_path):
+    figure = draw_trees({r"$\frac$": from_brackets(r"( $\frac$ $ )")})
+    figure.savefig(tmp_path / "tree.png")  # a formula that is none would be refused here
+
+
 def test_a_single_word_is_a_tree():
     words, transitions = from_brackets("word")
     assert draw_trees({"": (words, transitions)}).axes[0].texts[0].get_text() == "word"

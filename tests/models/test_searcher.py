@@ -201,6 +201,9 @@ def test_an_empty_batch(model):
     "options, complaint",
     [
         ({"beam_size": 0}, "beam_size=0: allowed is"),
+        ({"beam_size": 65537}, "beam_size=65537: allowed is"),
+        ({"seed": -1}, "seed=-1: allowed is"),
+        ({"method": "greedy", "coverage_penalty": 0.5}, "coverage_penalty=0.5: allowed is 0 without method=beam"),
         ({"top_k": 0}, "top_k=0: allowed is"),
         ({"top_p": 0}, "top_p=0.0: allowed is"),
         ({"temperature": 0}, "temperature=0.0: allowed is"),

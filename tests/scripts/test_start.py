@@ -131,6 +131,11 @@ def test_a_missing_file_is_one_line(start):
     )
 
 
+def test_too_little_memory_is_one_line(start):
+    status, _, errors = finish(start("raise MemoryError", env=WITHOUT_TENSORFLOW))
+    assert (status, errors) == (2, "error: there is not enough memory for this: smaller sizes or batches need less\n")
+
+
 def test_a_bug_keeps_its_traceback(start):
     status, _, errors = finish(start("1 / 0", env=WITHOUT_TENSORFLOW))
     assert status == 1

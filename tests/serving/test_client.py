@@ -85,7 +85,7 @@ def test_where_nobody_answers(scheme):
     assert caught.value.status == "UNAVAILABLE"
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:8501", "ftp://a", "grpc://a", "http://", "grpc://a:b"])
+@pytest.mark.parametrize("url", ["127.0.0.1:8501", "ftp://a", "grpc://a", "http://", "grpc://a:b", "http://a:b"])
 def test_no_url(url):
     with pytest.raises(UserError, match="use http://HOST:PORT or grpc://HOST:PORT"):
         connect(url)
