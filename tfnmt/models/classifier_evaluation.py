@@ -72,7 +72,7 @@ def labelled_examples(configuration, files):
         return ExampleFiles(task, files, Reading(parses=True))
     except UserError as error:
         examples = ExampleFiles(task, files, Reading(parses=False))
-        say(f"{error}; so parses are not scored")
+        say(f"parses are not scored: {error}")
         return examples
 
 

@@ -27,12 +27,12 @@ def written_whole(path, way_out=_GO_ON):
         with saving(path, way_out):
             yield path
         return
-    path = path.resolve()  # what a link points to is replaced, not the link
-    part = path.with_name(f"part-{path.name}")
+    whole = path.resolve()  # what a link points to is replaced, not the link
+    part = whole.with_name(f"part-{whole.name}")
     try:
         with saving(path, way_out):
             yield part
-            os.replace(part, path)
+            os.replace(part, whole)
     finally:
         part.unlink(missing_ok=True)
 

@@ -59,8 +59,10 @@ def train(
 
     while not _is_over(progress, configuration):
         left = batches_per_epoch - progress.batches
+        if configuration.steps is not None:
+            left = min(left, configuration.steps - progress.steps)
         model.fit(
-            batches(epoch, progress.batches).apply(tf.data.experimental.assert_cardinality(left)),
+            batches(epoch, progress.batches).take(left).apply(tf.data.experimental.assert_cardinality(left)),
             initial_epoch=progress.epoch,
             epochs=configuration.epochs,
             shuffle=False,

@@ -103,15 +103,7 @@ def compare_lengths(options):
 def our_model(options, tokenizer, parts=None):
     """The `Classifier` that is compared, compiled; batches in so many parts, or else as many as the options say."""
     keras.utils.set_random_seed(SEED)
-    model = Classifier(our_configuration(options), tokenizer)
-    model.parts = parts or options.parts
-    model.compile(make_optimizer(TRAINING, total_steps=1))
-    return model
-
-
-def our_configuration(options):
-    """The `ClassifierConfiguration` of the model that is compared."""
-    return dataclasses.replace(
+    configuration = dataclasses.replace(
         CLASSIFIER_PRESETS["snli"].model,
         encoder=options.encoder,
         embedding_size=options.embedding_size,
@@ -122,6 +114,10 @@ def our_configuration(options):
         samples=1,
         entropy_weight=0.0,
     )
+    model = Classifier(configuration, tokenizer)
+    model.parts = parts or options.parts
+    model.compile(make_optimizer(TRAINING, total_steps=1))
+    return model
 
 
 @contextlib.contextmanager
