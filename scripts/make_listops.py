@@ -12,6 +12,13 @@ def parser():
     parser.add_argument("--count", required=True, type=positive, metavar="N", help="lines")
     parser.add_argument("--seed", required=True, type=int, metavar="S", help="decides which")
     parser.add_argument(
+        "--levels",
+        type=positive,
+        default=19,
+        metavar="N",
+        help="lists within each other at most; 1: lists of digits alone (default: 19, as the official generator)",
+    )
+    parser.add_argument(
         "--exclude",
         action="append",
         default=[],
@@ -26,7 +33,7 @@ def main(arguments, output):
     from tfnmt.training.files import written_whole
 
     exclude = {text for path in arguments.exclude for text in expressions(path)}
-    lines = islice(draw_lines(arguments.seed, exclude), arguments.count)
+    lines = islice(draw_lines(arguments.seed, exclude, arguments.levels), arguments.count)
     with (
         written_whole(arguments.output, way_out="name another --output") as part,
         open(part, "w", encoding="utf-8") as file,

@@ -33,6 +33,9 @@ def parser():
     parser.add_argument(
         "--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="change the preset; see below"
     )
+    parser.add_argument(
+        "--initial", metavar="DIR", help="begin with that model's words and weights; the same as --set initial=DIR"
+    )
     parser.add_argument("--resume", action="store_true", help="go on with the run in DIR, after a kill at any moment")
     add_board_options(parser)
     return parser
@@ -45,8 +48,8 @@ def main(arguments, output):
 
     preset = find_preset(arguments.preset, CLASSIFIER_PRESETS)
     chosen = [f"task={arguments.task}", f"encoder={arguments.encoder}"]
-    chosen += [] if arguments.epochs is None else [f"epochs={arguments.epochs}"]
-    preset = ClassifierPreset(*parse_overrides(arguments.set + chosen, *vars(preset).values()))
+    named = [f"{key}={value}" for key in ("epochs", "initial") if (value := getattr(arguments, key)) is not None]
+    preset = ClassifierPreset(*parse_overrides(arguments.set + chosen + named, *vars(preset).values()))
     profile_steps = profiled_steps(arguments)
     share_processors(preset.training.parts)
     with tempfile.TemporaryDirectory() as directory:

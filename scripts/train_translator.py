@@ -31,6 +31,9 @@ def parser():
         metavar="KEY=VALUE",
         help="change the preset; see below",
     )
+    parser.add_argument(
+        "--initial", metavar="DIR", help="begin with that model's words and weights; the same as --set initial=DIR"
+    )
     parser.add_argument("--resume", action="store_true", help="go on with the run in DIR, after a kill at any moment")
     add_board_options(parser)
     return parser
@@ -41,7 +44,8 @@ def main(arguments, output):
     from tfnmt.models.threads import share_processors
     from tfnmt.models.training import train_translator
 
-    settings = [f"{key}={value}" for key in ("epochs", "steps") if (value := getattr(arguments, key)) is not None]
+    keys = ("epochs", "steps", "initial")
+    settings = [f"{key}={value}" for key in keys if (value := getattr(arguments, key)) is not None]
     preset = find_preset(arguments.preset)
     configurations = (preset.model, preset.text, preset.batching, preset.training)
     preset = Preset(*parse_overrides(arguments.set + settings, *configurations))

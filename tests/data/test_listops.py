@@ -5,6 +5,7 @@ from itertools import islice
 
 import pytest
 
+from tfnmt.data import listops
 from tfnmt.data.listops import DEEPEST, OPERATORS, draw, draw_lines, evaluate, expressions, to_text
 from tfnmt.errors import UserError
 from tfnmt.text.parses import from_brackets, to_brackets
@@ -62,6 +63,15 @@ def test_no_expression_twice_and_none_that_is_excluded():
     assert list(islice(draw_lines(6), 300)) != lines
     others = {line.split("\t")[1] for line in islice(draw_lines(5, set(texts[:100])), 300)}
     assert others.isdisjoint(texts[:100]) and others.issuperset(texts[100:])
+
+
+def test_few_levels_have_few_expressions(monkeypatch):
+    monkeypatch.setattr(listops, "DRAWS_IN_VAIN", 2000)
+    lines = draw_lines(1, {str(digit) for digit in range(3)}, levels=1)
+    assert all(line.count("[") <= 1 for line in islice(lines, 500))
+    monkeypatch.setattr(listops, "LIST_PROBABILITY", 0)  # digits are all there is
+    with pytest.raises(UserError, match=r"no new expression in 2,000 draws after 10: ask for fewer lines or more"):
+        list(draw_lines(1))
 
 
 def test_expressions_of_a_file(tmp_path):

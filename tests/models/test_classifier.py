@@ -85,14 +85,27 @@ def test_a_batch_in_parts_is_learned_as_one(encoder, task):
         np.testing.assert_allclose(value, expected, atol=1e-5)
 
 
-def test_drawn_parses_are_learned_from_in_parts_too():
-    model = made("rl-spinn", "listops", samples=3)
+@pytest.mark.parametrize("reward", ["log_likelihood", "accuracy", "mean_likelihood"])
+def test_drawn_parses_are_learned_from_in_parts_too(reward):
+    model = made("rl-spinn", "listops", samples=3, reward=reward)
     model.parts = 4
     model.compile(keras.optimizers.SGD(0.1), run_eagerly=True)
     before = model.get_weights()
     figures = model.train_on_batch(*batch_of(EXAMPLES["listops"]), return_dict=True)
     assert np.isfinite(figures["loss"])
     assert any(np.any(old != new) for old, new in zip(before, model.get_weights(), strict=True))
+
+
+def test_draws_worth_something_together_are_learned_from_by_their_mean_likelihood():
+    model = made("rl-spinn", "listops", samples=3, reward="mean_likelihood")
+    inputs, labels = batch_of(EXAMPLES["listops"])
+    predictions = model(inputs, training=True)
+    (of_classes, _), *_ = model.loss_terms(inputs, labels, predictions)
+    p = tf.nn.softmax(predictions["scores"]).numpy().reshape(len(labels), 3, -1)
+    p_of_label = [example[:, label] for example, label in zip(p, labels.numpy(), strict=True)]
+    np.testing.assert_allclose(of_classes, -np.mean(np.log(np.mean(p_of_label, axis=1))), rtol=1e-5)
+    with pytest.raises(UserError, match="samples=1: allowed is 2 or more with reward=mean_likelihood"):
+        made("rl-spinn", "listops", samples=1, reward="mean_likelihood")
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,49 @@ def test_vectors_from_a_file_stay_as_they_are(files, tmp_path):
     train_classifier(tmp_path / "model", preset, *files, vectors=vectors, resume=True)
 
 
+def test_training_begins_with_a_trained_model(files, tmp_path):
+    """A rate too small to move anything leaves the weights it began with, though its own files have other words."""
+    train_classifier(tmp_path / "first", small("steps=3"), *files)
+    few = tmp_path / "few.jsonl"
+    few.write_text("".join(files[0][0].read_text(encoding="utf-8").splitlines(keepends=True)[:4]), encoding="utf-8")
+    preset = small(f"initial={tmp_path / 'first'}", "learning_rate=1e-30", "steps=1", "batch_normalization=true")
+    model, _ = train_classifier(tmp_path / "second", preset, [few], files[1])
+    first = tfnmt.load(tmp_path / "first")
+
+    def assert_same(model):
+        assert model.tokenizer.get_config() == first.tokenizer.get_config()
+        for value, expected in zip(model.trainable_variables, first.trainable_variables, strict=True):
+            np.testing.assert_array_equal(value, expected)
+
+    assert_same(model)
+    # Killed before its first checkpoint, a run begins there again.
+    for path in (tmp_path / "second" / "checkpoints").iterdir():
+        path.unlink()
+    (tmp_path / "second" / "model.weights.h5").unlink()
+    assert_same(train_classifier(tmp_path / "second", preset, [few], files[1], resume=True)[0])
+    # Later, it does not need that model any more.
+    (tmp_path / "first" / "model.weights.h5").unlink()
+    assert_same(train_classifier(tmp_path / "second", preset, [few], files[1], resume=True)[0])
+
+
+def test_what_training_cannot_begin_with(files, tmp_path):
+    train_classifier(tmp_path / "first", small("steps=1"), *files)
+
+    def refusal(*settings, **more):
+        with pytest.raises(UserError) as caught:
+            train_classifier(tmp_path / "second", small("steps=1", *settings), *files, **more)
+        assert not (tmp_path / "second").exists() and "\n" not in str(caught.value)
+        return str(caught.value)
+
+    first = f"initial={tmp_path / 'first'}"
+    assert "the shape of" in (said := refusal(first, "units=9")) and "not (" in said and "--preset" in said
+    assert "first: it has" in refusal(first, "encoder=bag")
+    assert "there is no such model directory" in refusal(f"initial={tmp_path / 'none'}")
+    assert "the words' vectors are those of initial=" in refusal(first, vectors="vectors.txt")
+    (tmp_path / "first" / "config.json").write_text('{"kind": "translator"}')
+    assert "is no classifier, but a translator" in refusal(first)
+
+
 @pytest.mark.parametrize(
     "settings, complaint",
     [

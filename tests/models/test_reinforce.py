@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import tensorflow as tf
 
-from tfnmt.models.reinforce import baselines, mean_entropy, reinforce_loss
+from tfnmt.models.reinforce import baselines, mean_entropy, mean_likelihood_loss, mean_likelihoods, reinforce_loss
 from tfnmt.text.parses import NOTHING, REDUCE, SHIFT
 
 WORTH = tf.constant([1.0, -0.5, 3.0])  # of each of three parses
@@ -26,13 +26,45 @@ def test_the_gradient_is_that_of_the_expected_reward_on_average():
     expected = tape.gradient(expected_loss, logits).numpy()
     p = tf.nn.softmax(logits).numpy()
     np.testing.assert_allclose(expected, -p * (WORTH.numpy() - p @ WORTH.numpy()), rtol=1e-5)
-    average = np.zeros(3)
-    for draws in itertools.product(range(3), repeat=2):
+    np.testing.assert_allclose(average_gradient(reinforce_loss, logits, draws=2), expected, rtol=1e-5)
+
+
+def test_the_gradient_is_that_of_the_expected_mean_likelihood_on_average():
+    """Over all triples of draws, it is −∇ Σ π_i π_j π_k log ((p_i + p_j + p_k) / 3)."""
+    logits = tf.Variable([0.3, -0.2, 0.9])
+    likelihoods = np.exp(WORTH.numpy() - 4)
+    with tf.GradientTape() as tape:
+        policy = tf.nn.softmax(logits)
+        expected_loss = -sum(
+            tf.reduce_prod(tf.gather(policy, draws)) * np.log(np.mean(likelihoods[list(draws)]))
+            for draws in itertools.product(range(3), repeat=3)
+        )
+    expected = tape.gradient(expected_loss, logits)
+    np.testing.assert_allclose(
+        average_gradient(mean_likelihood_loss, logits, draws=3, worth=WORTH - 4), expected, rtol=1e-4
+    )
+
+
+def average_gradient(loss_of, logits, draws, worth=WORTH):
+    """A loss's gradient by the logits, over all draws of so many parses, each as probable as the policy has it."""
+    policy, average = tf.nn.softmax(logits).numpy(), np.zeros(3)
+    for drawn in itertools.product(range(3), repeat=draws):
         with tf.GradientTape() as tape:
-            log_probabilities = tf.gather(tf.nn.log_softmax(logits), [draws])
-            loss = reinforce_loss(log_probabilities, tf.gather(WORTH, [draws]))
-        average += p[draws[0]] * p[draws[1]] * tape.gradient(loss, logits).numpy()
-    np.testing.assert_allclose(average, expected, rtol=1e-5)
+            loss = loss_of(tf.gather(tf.nn.log_softmax(logits), [drawn]), tf.gather(worth, [drawn]))
+        average += np.prod(policy[list(drawn)]) * tape.gradient(loss, logits).numpy()
+    return average
+
+
+def test_a_draw_that_adds_nothing_to_the_others_earns_nothing():
+    """By hand: of likelihoods .5 and .5, L = log .5 as without either; of .8 and .2, L = log .5, log .2 or log .8."""
+    log_p = tf.math.log([[0.5, 0.5], [0.8, 0.2]])
+    np.testing.assert_allclose(mean_likelihoods(log_p), np.log([0.5, 0.5]), rtol=1e-6)
+    log_policy = tf.Variable([[-1.0, -2.0], [-3.0, -4.0]])
+    with tf.GradientTape() as tape:
+        loss = mean_likelihood_loss(log_policy, log_p)
+    earned = [[0, 0], [np.log(0.5 / 0.2), np.log(0.5 / 0.8)]]
+    np.testing.assert_allclose(-2 * tape.gradient(loss, log_policy), earned, atol=1e-6)
+    np.testing.assert_allclose(loss, (3 * earned[1][0] + 4 * earned[1][1]) / 2, rtol=1e-5)
 
 
 def test_entropy_counts_real_transitions():

@@ -89,6 +89,18 @@ def test_half_precision(files, tmp_path, monkeypatch):
     assert loaded.translate(["the dog"]) == model.translate(["the dog"])
 
 
+@pytest.mark.parametrize("mixed", ["true", "false"])
+def test_training_begins_with_a_trained_model(mixed, files, tmp_path):
+    first, _ = train_translator(tmp_path / "first", small("steps=2"), *files)
+    begin = [f"initial={tmp_path / 'first'}", "learning_rate=1e-30", "steps=1", f"mixed_precision={mixed}"]
+    model, _ = train_translator(tmp_path / "second", small(*begin), files[1], files[1])
+    for name in ("source_tokenizer", "target_tokenizer"):
+        assert getattr(model, name).get_config() == getattr(first, name).get_config()
+    for value, expected in zip(model.get_weights(), first.get_weights(), strict=True):
+        np.testing.assert_array_equal(value, expected)
+    assert "the shape of" in refusal(tmp_path / "third", small(*begin, "decoder_units=9"), *files)
+
+
 def refusal(directory, preset, training_files, dev_files, resume=False):
     with pytest.raises(UserError) as caught:
         train_translator(directory, preset, training_files, dev_files, resume)

@@ -24,6 +24,8 @@ OPERATORS = {
 LIST_PROBABILITY = 0.25
 FEWEST_ARGUMENTS, MOST_ARGUMENTS = 2, 5
 DEEPEST = 20
+# Few levels have few expressions: after so many draws in a row that were known already, there may be no other.
+DRAWS_IN_VAIN = 100_000
 
 Expression = int | tuple
 
@@ -74,16 +76,27 @@ def to_text(expression: Expression) -> str:
     return text
 
 
-def draw_lines(seed: int, exclude: set[str] = frozenset()) -> Iterator[str]:
-    """Lines of a ListOps file without end, no two of one expression, none of an expression in `exclude`."""
+def draw_lines(seed: int, exclude: set[str] = frozenset(), levels: int = DEEPEST - 1) -> Iterator[str]:
+    """Lines of a ListOps file, no two of one expression, none of an expression in `exclude`; without end, as long as
+    new ones are found.
+
+    Raises:
+        UserError: no new expression of so few levels was found.
+    """
     rng = random.Random(seed)
     seen = set(exclude)
     while True:
-        expression = draw(rng)
-        text = to_text(expression)
-        if text not in seen:
-            seen.add(text)
-            yield f"{evaluate(expression)}\t{text}"
+        for _ in range(DRAWS_IN_VAIN):
+            expression = draw(rng, levels=levels)
+            text = to_text(expression)
+            if text not in seen:
+                break
+        else:
+            raise UserError(
+                f"no new expression in {DRAWS_IN_VAIN:,} draws after {len(seen):,}: ask for fewer lines or more levels"
+            )
+        seen.add(text)
+        yield f"{evaluate(expression)}\t{text}"
 
 
 def expressions(path: str | Path) -> Iterator[str]:

@@ -12,7 +12,7 @@ from tfnmt.data.examples import Sentence
 from tfnmt.errors import UserError
 from tfnmt.layers.heads import MultilayerPerceptron, pair_features
 from tfnmt.models.classifier_configuration import OWN_PARSES, ClassifierConfiguration
-from tfnmt.models.reinforce import mean_entropy, reinforce_loss
+from tfnmt.models.reinforce import mean_entropy, mean_likelihood_loss, mean_likelihoods, reinforce_loss
 from tfnmt.models.sentence_encoders import make_encoder
 from tfnmt.text.parses import NOTHING, from_brackets, to_brackets
 from tfnmt.text.tokenizers import tokenizer_from_config
@@ -105,7 +105,11 @@ class Classifier(SideBySide, keras.Model):
         c, smoothing = self.configuration, self.label_smoothing if training else 0.0
         phrases = "phrase_scores" in y_pred
         labels, scores = (y, y_pred["phrase_scores"]) if phrases else (self.root_labels(x, y, y_pred), y_pred["scores"])
-        terms = [(classification_loss(labels, scores, smoothing), tf.math.count_nonzero(labels >= 0))]
+        if training and c.encoder == "rl-spinn" and c.reward == "mean_likelihood":
+            together = mean_likelihoods(self._by_draw(log_likelihoods(labels, scores, smoothing)))
+            terms = [(-tf.reduce_mean(together), tf.size(labels))]
+        else:
+            terms = [(classification_loss(labels, scores, smoothing), tf.math.count_nonzero(labels >= 0))]
         if training and c.encoder == "spinn":
             of_transitions = classification_loss(x["transitions"] - 1, y_pred["transition_scores"])
             terms.append((c.transition_weight * of_transitions, tf.math.count_nonzero(x["transitions"])))
@@ -130,7 +134,12 @@ class Classifier(SideBySide, keras.Model):
         log_probability = predictions["log_probability"]
         if c.reads_pairs:  # both sentences' parses earn the pair's reward
             log_probability = tf.add(*tf.split(log_probability, 2))
-        return reinforce_loss(*(tf.reshape(values, [-1, c.samples]) for values in (log_probability, rewards)))
+        loss = mean_likelihood_loss if c.reward == "mean_likelihood" else reinforce_loss
+        return loss(self._by_draw(log_probability), self._by_draw(rewards))
+
+    def _by_draw(self, values):
+        """[batch · samples] → [batch, samples], one column for each of the parses drawn."""
+        return tf.reshape(values, [-1, self.configuration.samples])
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         """Accuracy of the classes of pairs or sentences (of phrases, the root's), and of spinn's parses."""

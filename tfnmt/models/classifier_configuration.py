@@ -38,7 +38,10 @@ class ClassifierConfiguration:
         True, "spinn, rl-spinn: the tracker's state enters the composition, as in the paper; spinn-pi's always does"
     )
     transition_weight: float = option(1.0, "spinn alone: weight of the transitions' loss beside the classes'")
-    reward: Literal["log_likelihood", "accuracy"] = option("log_likelihood", "rl-spinn alone: what a parse is worth")
+    reward: Literal["log_likelihood", "accuracy", "mean_likelihood"] = option(
+        "log_likelihood",
+        "rl-spinn alone: what a parse is worth; mean_likelihood: what all of a sentence's draws are worth together",
+    )
     samples: int = option(2, "rl-spinn alone: parses drawn of each sentence in training")
     policy_weight: float = option(1.0, "rl-spinn alone: weight of REINFORCE beside the classes' loss")
     entropy_weight: float = option(0.01, "rl-spinn alone: weight of the entropy of the parser's choices")
@@ -54,6 +57,8 @@ class ClassifierConfiguration:
                 require(value >= 0, key, value, "a number from 0")
         require(self.head_layers >= 0, "head_layers", self.head_layers, "a whole number from 0")
         require(self.samples >= 1, "samples", self.samples, "a whole number from 1")
+        if self.reward == "mean_likelihood":
+            require(self.samples >= 2, "samples", self.samples, "2 or more with reward=mean_likelihood")
         odd = self.widths and all(width >= 1 and width % 2 for width in self.widths)
         require(odd, "widths", self.widths, "odd whole numbers")
         if self.encoder == "inception":

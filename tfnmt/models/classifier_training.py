@@ -11,9 +11,10 @@ from tfnmt.data.example_batches import evaluation_batches, number_of_batches, tr
 from tfnmt.data.examples import ExampleFiles, Reading
 from tfnmt.data.tasks import TASKS
 from tfnmt.data.vectors import read_vectors, vectors_size
+from tfnmt.errors import UserError
 from tfnmt.models.classifier import Classifier
 from tfnmt.models.classifier_evaluation import labelled_examples, scores_of_batches
-from tfnmt.models.runs import claim, run_training, say
+from tfnmt.models.runs import claim, initial_model, run_training, say, start_from
 from tfnmt.text.tokenizers import WordTokenizer, load_tokenizer
 from tfnmt.training.optimizers import make_optimizer
 
@@ -36,12 +37,15 @@ def train_classifier(directory, preset, training_files, dev_files, vectors=None,
         UserError: for everything wrong with the files, the configuration or the disk.
     """
     directory = Path(directory)
+    if vectors is not None and preset.training.initial is not None:
+        raise UserError(f"{vectors}: the words' vectors are those of initial={preset.training.initial}; name only one")
     if vectors is not None:
         sized = dataclasses.replace(preset.model, embedding_size=vectors_size(vectors))
         preset = dataclasses.replace(preset, model=sized)
     c, training = preset.model, preset.training
     require(not training.mixed_precision, "mixed_precision", True, "false for classifiers")
     begun = claim(directory, preset, resume, measures=("accuracy", "loss"))
+    initial = initial_model(training, directory, "classifier")
     reading = Reading(c.learns_from_parses, preset.examples.broken_trees)
     examples = ExampleFiles(TASKS[c.task], training_files, reading, preset.examples.maximum_length)
     if c.learns_from_parses or not c.parses:
@@ -52,12 +56,16 @@ def train_classifier(directory, preset, training_files, dev_files, vectors=None,
         say(f"{', '.join(map(str, files))}: {read.survey}")
     if begun:
         tokenizer = load_tokenizer(directory, "words")
+    elif initial is not None:
+        tokenizer = initial.tokenizer
     else:
         # Words that come only later can be known too, where their vectors need no training.
         counts = examples.word_counts + (dev_examples.word_counts if vectors else Counter())
         tokenizer = WordTokenizer.from_counts(counts, c.vocabulary_size, c.lowercase)
     keras.utils.set_random_seed(training.seed)
     model = Classifier(c, tokenizer, training.label_smoothing)
+    if initial is not None:
+        start_from(model, initial, training.initial)
     if vectors is not None:
         matrix, coverage = read_vectors(vectors, tokenizer, training.seed, examples.word_counts)
         model.encoder.embedding.E.embeddings.assign(matrix)

@@ -10,12 +10,14 @@ from tfnmt.errors import UserError
 from tfnmt.models.directory import (
     CONFIGURATION,
     WEIGHTS,
+    load,
     load_weights,
     read_configuration,
     save_configuration,
     save_tokenizers,
     save_weights,
 )
+from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.run import CHECKPOINTS, train
 
 # A resumed run may have other values of these: they say how long it is and how often it is saved, not what it computes.
@@ -52,6 +54,44 @@ def claim(directory, preset, resume, measures):
                     " give --resume the --preset and --set that it was started with"
                 )
     return True
+
+
+def initial_model(configuration, directory, kind):
+    """The trained model that a run begins with; None if with none, or if the run has come further already.
+
+    Args:
+        configuration: a `TrainingConfiguration`.
+        directory: claimed by `claim`.
+        kind: "translator" or "classifier".
+
+    Raises:
+        UserError: it cannot be loaded, or is of another kind.
+    """
+    if configuration.initial is None or checkpoint_names(directory / CHECKPOINTS):
+        return None
+    return load(configuration.initial, kind)
+
+
+def start_from(model, initial, directory):
+    """Give a model the weights of another, with which its training is to begin.
+
+    Args:
+        model: a new model.
+        initial: the one loaded from `directory`.
+
+    Raises:
+        UserError: they are not made of the same weights; names the first that is not.
+    """
+    way_out = "give the --preset and --set that make the same"
+    if len(model.weights) != len(initial.weights):
+        raise UserError(
+            f"{directory}: it has {len(initial.weights)} weights, the model to train {len(model.weights)}; {way_out}"
+        )
+    for ours, theirs in zip(model.weights, initial.weights, strict=True):
+        if ours.shape != theirs.shape:
+            shapes = f"{tuple(theirs.shape)}, not {tuple(ours.shape)} as in the model to train"
+            raise UserError(f"{directory}: the shape of {theirs.path} is {shapes}; {way_out}")
+        ours.assign(theirs)
 
 
 def run_training(directory, preset, model, trained, batches, batches_per_epoch, dev_scores, begun, callbacks=()):

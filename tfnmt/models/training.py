@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tfnmt.data.batching import count_dropped, evaluation_batches, training_batches
 from tfnmt.models.long_sentences import cut_long
-from tfnmt.models.runs import claim, naming, precision, run_training, say
+from tfnmt.models.runs import claim, initial_model, naming, precision, run_training, say, start_from
 from tfnmt.models.translator import Translator
 from tfnmt.text.tokenizers import load_tokenizer
 from tfnmt.text.vocabularies import make_tokenizers
@@ -36,10 +36,13 @@ def train_translator(directory, preset, training_files, dev_files, resume=False,
     """
     directory = Path(directory)
     begun = claim(directory, preset, resume, measures=("bleu", "loss"))
+    initial = initial_model(preset.training, directory, "translator")
     for files in (training_files, dev_files):
         files.check()
     if begun:
         tokenizers = load_tokenizer(directory, "source"), load_tokenizer(directory, "target")
+    elif initial is not None:
+        tokenizers = initial.tokenizers
     else:
         with naming(training_files.source):
             tokenizers = make_tokenizers(preset.text, *training_files.sides(), preset.training.seed)
@@ -50,6 +53,8 @@ def train_translator(directory, preset, training_files, dev_files, resume=False,
             trained = Translator(preset.model, *tokenizers)
     else:
         trained = model
+    if initial is not None:
+        start_from(trained, initial, preset.training.initial)
 
     with naming(training_files.source):
         dropped = count_dropped(training_files.pairs(), *tokenizers, preset.batching)

@@ -21,10 +21,10 @@ def classification_loss(labels, scores, label_smoothing=0.0):
     return tf.math.divide_no_nan(tf.reduce_sum(losses * has_label), tf.reduce_sum(has_label))
 
 
-def log_likelihoods(labels, scores):
+def log_likelihoods(labels, scores, label_smoothing=0.0):
     """log p(label) at each place, float [...]; arguments as `classification_loss`, 0 where there is no label."""
     has_label = tf.cast(labels >= 0, tf.float32)
-    return -smoothed_word_losses(tf.maximum(labels, 0), scores, 0.0) * has_label
+    return -smoothed_word_losses(tf.maximum(labels, 0), scores, label_smoothing) * has_label
 
 
 def update_accuracy(metric, labels, predictions):

@@ -10,6 +10,7 @@ from tfnmt.configuration import check_types, option, require
 class TrainingConfiguration:
     """Optimizer, schedule, length of the run, and which of its weights are kept."""
 
+    initial: str | None = option(None, "directory of a trained model, with whose words and weights to begin")
     seed: int = option(1, "of the first weights, the dropout and the order of the data")
     epochs: int = option(30, "passes over the training data")
     steps: int | None = option(None, "stop after so many batches in all, within an epoch if need be")
