@@ -79,10 +79,10 @@ def test_vectors_from_a_file_stay_as_they_are(files, tmp_path):
 
 def test_training_begins_with_a_trained_model(files, tmp_path):
     """A rate too small to move anything leaves the weights it began with, though its own files have other words."""
-    train_classifier(tmp_path / "first", small("steps=3"), *files)
+    train_classifier(tmp_path / "first", small("encoder=bag", "steps=3"), *files)
     few = tmp_path / "few.jsonl"
     few.write_text("".join(files[0][0].read_text(encoding="utf-8").splitlines(keepends=True)[:4]), encoding="utf-8")
-    preset = small(f"initial={tmp_path / 'first'}", "learning_rate=1e-30", "steps=1", "batch_normalization=true")
+    preset = small("encoder=bag", f"initial={tmp_path / 'first'}", "learning_rate=1e-30", "steps=1")
     model, _ = train_classifier(tmp_path / "second", preset, [few], files[1])
     first = tfnmt.load(tmp_path / "first")
 
@@ -103,17 +103,17 @@ def test_training_begins_with_a_trained_model(files, tmp_path):
 
 
 def test_what_training_cannot_begin_with(files, tmp_path):
-    train_classifier(tmp_path / "first", small("steps=1"), *files)
+    train_classifier(tmp_path / "first", small("encoder=bag", "steps=1"), *files)
 
     def refusal(*settings, **more):
         with pytest.raises(UserError) as caught:
-            train_classifier(tmp_path / "second", small("steps=1", *settings), *files, **more)
+            train_classifier(tmp_path / "second", small("encoder=bag", "steps=1", *settings), *files, **more)
         assert not (tmp_path / "second").exists() and "\n" not in str(caught.value)
         return str(caught.value)
 
     first = f"initial={tmp_path / 'first'}"
-    assert "the shape of" in (said := refusal(first, "units=9")) and "not (" in said and "--preset" in said
-    assert "first: it has" in refusal(first, "encoder=bag")
+    assert "the shape of" in (said := refusal(first, "head_units=9")) and "not (" in said and "--preset" in said
+    assert "first: it has" in refusal(first, "encoder=spinn-pi-nt")
     assert "there is no such model directory" in refusal(f"initial={tmp_path / 'none'}")
     assert "the words' vectors are those of initial=" in refusal(first, vectors="vectors.txt")
     (tmp_path / "first" / "config.json").write_text('{"kind": "translator"}')

@@ -89,10 +89,10 @@ def test_half_precision(files, tmp_path, monkeypatch):
     assert loaded.translate(["the dog"]) == model.translate(["the dog"])
 
 
-@pytest.mark.parametrize("mixed", ["true", "false"])
-def test_training_begins_with_a_trained_model(mixed, files, tmp_path):
+def test_training_begins_with_a_trained_model(files, tmp_path):
+    """In half precision too; a rate too small to move anything leaves the weights it began with."""
     first, _ = train_translator(tmp_path / "first", small("steps=2"), *files)
-    begin = [f"initial={tmp_path / 'first'}", "learning_rate=1e-30", "steps=1", f"mixed_precision={mixed}"]
+    begin = [f"initial={tmp_path / 'first'}", "learning_rate=1e-30", "steps=1", "mixed_precision=true"]
     model, _ = train_translator(tmp_path / "second", small(*begin), files[1], files[1])
     for name in ("source_tokenizer", "target_tokenizer"):
         assert getattr(model, name).get_config() == getattr(first, name).get_config()
