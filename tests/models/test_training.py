@@ -179,7 +179,7 @@ def test_a_resumed_training_has_the_settings_it_was_started_with(setting, was, v
     key = setting.split("=")[0]
     assert message == (
         f"{begun}: the run was started with {key}={was}, not {value};"
-        " give --resume the --preset and --set that it was started with"
+        " give --resume the options that it was started with"
     )
     assert (begun / "config.json").read_bytes() == before
 

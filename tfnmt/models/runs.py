@@ -51,7 +51,7 @@ def claim(directory, preset, resume, measures):
             if was[key] != value and key not in MAY_CHANGE:
                 raise UserError(
                     f"{directory}: the run was started with {key}={was[key]}, not {value};"
-                    " give --resume the --preset and --set that it was started with"
+                    " give --resume the options that it was started with"
                 )
     return True
 
