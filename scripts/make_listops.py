@@ -4,6 +4,7 @@ import argparse
 from itertools import islice
 
 from _start import positive, run
+from tfnmt.data.listops import DEEPEST, draw_lines, expressions
 
 
 def parser():
@@ -14,9 +15,10 @@ def parser():
     parser.add_argument(
         "--levels",
         type=positive,
-        default=19,
+        default=DEEPEST - 1,
         metavar="N",
-        help="lists within each other at most; 1: lists of digits alone (default: 19, as the official generator)",
+        help="lists within each other at most; 1: lists of digits alone (default: %(default)s, as the official"
+        " generator)",
     )
     parser.add_argument(
         "--exclude",
@@ -29,7 +31,6 @@ def parser():
 
 
 def main(arguments, output):
-    from tfnmt.data.listops import draw_lines, expressions
     from tfnmt.training.files import written_whole
 
     exclude = {text for path in arguments.exclude for text in expressions(path)}

@@ -96,7 +96,8 @@ class Classifier(SideBySide, keras.Model):
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """Cross-entropy of the classes, of phrases the mean over all that have a label; while training also, weighted,
-        that of the transitions (spinn), or of REINFORCE and the choices' entropy (rl-spinn).
+        that of the transitions (spinn), or of REINFORCE and the choices' entropy (rl-spinn; with draws rewarded
+        together, that of the classes is −log of their mean likelihood).
         """
         return loss_of_parts([self.loss_terms(x, y, y_pred, training)])
 

@@ -46,14 +46,7 @@ def train_classifier(directory, preset, training_files, dev_files, vectors=None,
     require(not training.mixed_precision, "mixed_precision", True, "false for classifiers")
     begun = claim(directory, preset, resume, measures=("accuracy", "loss"))
     initial = initial_model(training, directory, "classifier")
-    reading = Reading(c.learns_from_parses, preset.examples.broken_trees)
-    examples = ExampleFiles(TASKS[c.task], training_files, reading, preset.examples.maximum_length)
-    if c.learns_from_parses or not c.parses:
-        dev_examples = ExampleFiles(TASKS[c.task], dev_files, reading)
-    else:  # rl-spinn learns from no parse, but how near it comes to those of the dev files is worth knowing
-        dev_examples = labelled_examples(c, dev_files)
-    for files, read in ((training_files, examples), (dev_files, dev_examples)):
-        say(f"{', '.join(map(str, files))}: {read.survey}")
+    examples, dev_examples = _read(preset, training_files, dev_files)
     if begun:
         tokenizer = load_tokenizer(directory, "words")
     elif initial is not None:
@@ -85,3 +78,17 @@ def train_classifier(directory, preset, training_files, dev_files, vectors=None,
 
     callbacks = watch(model, dev_examples) if watch else ()
     return run_training(directory, preset, model, model, batches, batches_per_epoch, dev_scores, begun, callbacks)
+
+
+def _read(preset, training_files, dev_files):
+    """The `ExampleFiles` of training and dev, after a first reading that tells what was left out of each."""
+    c = preset.model
+    reading = Reading(c.learns_from_parses, preset.examples.broken_trees)
+    examples = ExampleFiles(TASKS[c.task], training_files, reading, preset.examples.maximum_length)
+    if c.learns_from_parses or not c.parses:
+        dev_examples = ExampleFiles(TASKS[c.task], dev_files, reading)
+    else:  # rl-spinn learns from no parse, but how near it comes to those of the dev files is worth knowing
+        dev_examples = labelled_examples(c, dev_files)
+    for files, read in ((training_files, examples), (dev_files, dev_examples)):
+        say(f"{', '.join(map(str, files))}: {read.survey}")
+    return examples, dev_examples
