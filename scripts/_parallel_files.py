@@ -15,7 +15,7 @@ def add_parallel_files(parser):
 def chosen_parallel_files(arguments, directory):
     """(training, dev) `ParallelFiles` that the options name, or else the sample corpus, written to `directory`."""
     from tfnmt.data.parallel import ParallelFiles
-    from tfnmt.data.sample import write_sample
+    from tfnmt.data.samples.translation import write_sample
 
     if arguments.source is None:
         for option in ("target", "dev_source", "dev_target"):

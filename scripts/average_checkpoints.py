@@ -14,7 +14,7 @@ def parser():
 
 
 def main(arguments, output):
-    from tfnmt.models.averaging import average_checkpoints
+    from tfnmt.averaging import average_checkpoints
 
     names = average_checkpoints(arguments.model, arguments.last, arguments.output)
     print(f"{arguments.output}: the mean of {', '.join(names)}", file=output)

@@ -212,9 +212,9 @@ def print_figures(figures, as_json, output):
 
 
 def serve_figures(arguments):
-    from tfnmt.data.sample import sample_pairs
-    from tfnmt.serving.benchmark import in_process_rate, server_figures
+    from tfnmt.data.samples.translation import sample_pairs
     from tfnmt.serving.files import version_numbers
+    from tfnmt_programs.benchmarks.serving import in_process_rate, server_figures
 
     folder = Path(arguments.models, arguments.model)
     versions = version_numbers(folder)
@@ -233,8 +233,8 @@ def serve_figures(arguments):
 
 
 def board(arguments):
-    from tfnmt.inspection.benchmarks.board_cost import board_cost
-    from tfnmt.models.presets import find_preset
+    from tfnmt.translation.presets import find_preset
+    from tfnmt_programs.benchmarks.board_cost import board_cost
 
     preset = find_preset(arguments.preset)
     preset = dataclasses.replace(preset, training=dataclasses.replace(preset.training, epochs=arguments.epochs))
@@ -243,7 +243,7 @@ def board(arguments):
 
 
 def read(arguments):
-    from tfnmt.inspection.benchmarks.reading_speed import reading_speed, write_pairs
+    from tfnmt_programs.benchmarks.reading_speed import reading_speed, write_pairs
 
     with tempfile.TemporaryDirectory() as directory:
         path = arguments.examples
@@ -255,8 +255,8 @@ def read(arguments):
 
 def train_translator(arguments):
     from tfnmt.data.parallel import ParallelFiles
-    from tfnmt.data.sample import write_sample
-    from tfnmt.inspection.benchmarks.translator_training import compare_training
+    from tfnmt.data.samples.translation import write_sample
+    from tfnmt_programs.benchmarks.translator_training import compare_training
 
     if arguments.target and not arguments.source:
         raise UserError("--source is missing: the sentences that --target translates")
@@ -268,7 +268,7 @@ def train_translator(arguments):
 
 
 def translate(arguments):
-    from tfnmt.inspection.benchmarks.translation_speed import translation_speed
+    from tfnmt_programs.benchmarks.translation_speed import translation_speed
 
     if arguments.model and not arguments.source:
         raise UserError("--source is missing: the sentences that the model is to translate")
@@ -279,13 +279,13 @@ def translate(arguments):
 
 
 def train_classifier(arguments):
-    from tfnmt.inspection.benchmarks.classifier_training import compare_training
+    from tfnmt_programs.benchmarks.classifier_training import compare_training
 
     return compare_training(arguments)
 
 
 def lengths(arguments):
-    from tfnmt.inspection.benchmarks.classifier_training import compare_lengths
+    from tfnmt_programs.benchmarks.classifier_training import compare_lengths
 
     return compare_lengths(arguments)
 

@@ -35,11 +35,11 @@ def main(arguments, output):
 
     import tensorflow as tf
 
-    from tfnmt.inspection.graphs.cases import make_cases
-    from tfnmt.inspection.graphs.comparison import compare
-    from tfnmt.inspection.graphs.pictures import draw_static_and_by_run, draw_times
-    from tfnmt.inspection.graphs.report import report
-    from tfnmt.inspection.graphs.stack_traces import traces
+    from tfnmt_programs.graphs.cases import make_cases
+    from tfnmt_programs.graphs.comparison import compare
+    from tfnmt_programs.graphs.pictures import draw_static_and_by_run, draw_times
+    from tfnmt_programs.graphs.report import report
+    from tfnmt_programs.graphs.stack_traces import traces
 
     tf.config.threading.set_intra_op_parallelism_threads(arguments.threads)
     tf.config.threading.set_inter_op_parallelism_threads(arguments.threads)

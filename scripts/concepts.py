@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from _start import run
-from tfnmt.concepts import CONCEPTS, find_concept
+from tfnmt_programs.concepts import CONCEPTS, find_concept
 
 
 def parser():
@@ -16,7 +16,7 @@ def parser():
 
 
 def main(arguments, output):
-    from tfnmt.concepts.drawing import save
+    from tfnmt.inspection.figures import save
 
     concepts = {name: find_concept(name) for name in arguments.concept or CONCEPTS}
     Path(arguments.output).mkdir(parents=True, exist_ok=True)

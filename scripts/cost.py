@@ -5,7 +5,7 @@ import json
 
 from _start import positive, run
 from tfnmt.configuration import describe, parse_overrides
-from tfnmt.models.presets import PRESETS, find_preset
+from tfnmt.translation.presets import PRESETS, find_preset
 
 
 def parser():
@@ -36,7 +36,7 @@ def parser():
 
 
 def main(arguments, output):
-    from tfnmt.inspection.cost import cost
+    from tfnmt_programs.benchmarks.cost import cost
 
     figures = cost(chosen_model(arguments), arguments.source_words, arguments.target_words, arguments.batch_size)
     if arguments.json:
@@ -55,7 +55,7 @@ def main(arguments, output):
 def chosen_model(arguments):
     """The model in the directory named, or an untrained one of the preset's sizes; with the changes asked for."""
     import tfnmt
-    from tfnmt.inspection.cost import untrained
+    from tfnmt_programs.benchmarks.cost import untrained
 
     if arguments.model is not None:
         model = tfnmt.load(arguments.model, "translator")

@@ -17,10 +17,10 @@ def parser():
 
 def main(arguments, output):
     from tfnmt.data.parallel import ParallelFiles
-    from tfnmt.data.sample import write_sample
-    from tfnmt.models.evaluation import evaluate_translator
-    from tfnmt.models.presets import find_preset
-    from tfnmt.models.training import train_translator
+    from tfnmt.data.samples.translation import write_sample
+    from tfnmt.translation.evaluation import evaluate_translator
+    from tfnmt.translation.presets import find_preset
+    from tfnmt.translation.training import train_translator
 
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as directory:

@@ -18,8 +18,8 @@ def parser():
 
 def main(arguments, output):
     import tfnmt
-    from tfnmt.data.sample_tasks import write_task_sample
-    from tfnmt.models.classifier_evaluation import evaluate_classifier
+    from tfnmt.classification.evaluation import evaluate_classifier
+    from tfnmt.data.samples.tasks import write_task_sample
 
     model = tfnmt.load(arguments.model, "classifier")
     with tempfile.TemporaryDirectory() as directory:

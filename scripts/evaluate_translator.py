@@ -34,8 +34,8 @@ def parser():
 def main(arguments, output):
     import tfnmt
     from tfnmt.data.parallel import ParallelFiles
-    from tfnmt.data.sample import write_sample
-    from tfnmt.models.evaluation import evaluate_translator
+    from tfnmt.data.samples.translation import write_sample
+    from tfnmt.translation.evaluation import evaluate_translator
 
     if arguments.target and not arguments.source:
         raise UserError("--source is missing: the sentences that --target translates")

@@ -52,10 +52,10 @@ def parser():
 
 def main(arguments, output):
     import tfnmt
-    from tfnmt.models.search_configuration import SearchConfiguration
-    from tfnmt.models.shortlist import load_shortlist
+    from tfnmt.serving.comparison import compare
     from tfnmt.serving.export import export
-    from tfnmt.serving.quantization import compare
+    from tfnmt.translation.search_configuration import SearchConfiguration
+    from tfnmt.translation.shortlist import load_shortlist
 
     pairs = _pairs(arguments)
     models = [tfnmt.load(directory, "translator" if arguments.source else None) for directory in arguments.model]
@@ -76,7 +76,7 @@ def main(arguments, output):
 def _pairs(arguments):
     """Sentences and translations on which smaller weights are compared, or None where there are none."""
     from tfnmt.data.parallel import check_parallel, read_sides
-    from tfnmt.data.sample import sample_pairs
+    from tfnmt.data.samples.translation import sample_pairs
 
     if arguments.source is None and arguments.target is not None:
         raise UserError("--source is missing: the sentences that --target translates")

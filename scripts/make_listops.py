@@ -31,7 +31,7 @@ def parser():
 
 
 def main(arguments, output):
-    from tfnmt.training.files import written_whole
+    from tfnmt.files import written_whole
 
     exclude = {text for path in arguments.exclude for text in expressions(path)}
     lines = islice(draw_lines(arguments.seed, exclude, arguments.levels), arguments.count)

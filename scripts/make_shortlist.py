@@ -25,9 +25,9 @@ def parser():
 def main(arguments, output):
     import tfnmt
     from tfnmt.data.parallel import ParallelFiles
-    from tfnmt.models.runs import say
-    from tfnmt.models.shortlist import Shortlist, translation_table
     from tfnmt.text.tokenizers import END
+    from tfnmt.training.runs import say
+    from tfnmt.translation.shortlist import Shortlist, translation_table
 
     model = tfnmt.load(arguments.model, "translator")
     files = ParallelFiles(arguments.source, arguments.target)

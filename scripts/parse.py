@@ -15,7 +15,7 @@ def parser():
 
 def main(arguments, output):
     import tfnmt
-    from tfnmt.models.streaming import parse_stream
+    from tfnmt.translation.streaming import parse_stream
 
     model = tfnmt.load(arguments.model, "classifier")
     for tree in parse_stream(model, sys.stdin.buffer, arguments.batch_size):

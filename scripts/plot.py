@@ -48,7 +48,7 @@ def add_length(figures):
 def draw_length(arguments, output):
     import tfnmt
     from tfnmt.data.parallel import ParallelFiles
-    from tfnmt.inspection.length import bleu_by_length, draw_bleu_by_length
+    from tfnmt_programs.figures.length import bleu_by_length, draw_bleu_by_length
 
     files = ParallelFiles(arguments.source, arguments.target)
     files.check()
@@ -77,8 +77,8 @@ def add_pca(figures):
 
 def draw_pca(arguments, output):
     import tfnmt
-    from tfnmt.concepts.drawing import save
     from tfnmt.inspection import summary_vectors as vectors
+    from tfnmt.inspection.figures import save
 
     groups = vectors.PARAPHRASES if arguments.sentences is None else vectors.read_groups(arguments.sentences)
     texts = [text for group in groups for text in group]
@@ -107,8 +107,8 @@ def add_attention(figures):
 
 def draw_attention(arguments, output):
     import tfnmt
-    from tfnmt.concepts.drawing import save
     from tfnmt.inspection import attention
+    from tfnmt.inspection.figures import save
 
     model = tfnmt.load(arguments.model, "translator")
     matrices = attention.attention_matrices(model, arguments.sentence, arguments.beam_size)
@@ -137,7 +137,7 @@ def add_tree(figures):
 
 def draw_tree(arguments, output):
     import tfnmt
-    from tfnmt.concepts.drawing import save
+    from tfnmt.inspection.figures import save
     from tfnmt.inspection.trees import EXAMPLE, draw_trees
 
     trees = [parsed(brackets) for brackets in arguments.brackets or [EXAMPLE]]
@@ -159,7 +159,7 @@ def add_stack(figures):
 
 
 def draw_stack(arguments, output):
-    from tfnmt.concepts.drawing import save
+    from tfnmt.inspection.figures import save
     from tfnmt.inspection.trees import EXAMPLE, draw_shift_reduce, shift_reduce_steps
 
     words, transitions = parsed(arguments.brackets or EXAMPLE)
@@ -181,8 +181,8 @@ def add_batch(figures):
 
 
 def draw_batch(arguments, output):
-    from tfnmt.concepts.drawing import save
-    from tfnmt.inspection import batch_pictures as pictures
+    from tfnmt.inspection.figures import save
+    from tfnmt_programs.figures import batch_pictures as pictures
 
     trees = [parsed(brackets) for brackets in arguments.brackets or pictures.PAIR]
     save(pictures.draw_batch(trees), arguments.output)
@@ -198,8 +198,8 @@ def add_graphs(figures):
 
 
 def draw_graphs(arguments, output):
-    from tfnmt.concepts.drawing import save
-    from tfnmt.inspection.graphs.pictures import draw_static_and_by_run
+    from tfnmt.inspection.figures import save
+    from tfnmt_programs.graphs.pictures import draw_static_and_by_run
 
     save(draw_static_and_by_run(), arguments.output)
 
@@ -217,9 +217,9 @@ def add_growth(figures):
 
 
 def draw_growth(arguments, output):
-    from tfnmt.concepts.drawing import save
-    from tfnmt.inspection.benchmarks import growth
-    from tfnmt.models.classifier_configuration import GIVEN_PARSES, OWN_PARSES
+    from tfnmt.classification.configuration import GIVEN_PARSES, OWN_PARSES
+    from tfnmt.inspection.figures import save
+    from tfnmt_programs.benchmarks import growth
 
     rows_of_encoders = {}
     for encoder in arguments.encoder:
@@ -233,7 +233,7 @@ def draw_growth(arguments, output):
 
 def parsed(brackets):
     """Words and transitions of a tree that an option gives."""
-    from tfnmt.text.parses import from_brackets
+    from tfnmt.text.brackets import from_brackets
 
     try:
         return from_brackets(brackets)
@@ -246,7 +246,7 @@ def add_saddle(figures):
 
 
 def draw_saddle(arguments, output):
-    from tfnmt.inspection.saddle import write_saddle
+    from tfnmt_programs.figures.saddle import write_saddle
 
     for name, steps in write_saddle(arguments.output).items():
         print(f"{name}\t{'still there' if steps is None else f'{steps} steps'}", file=output)

@@ -34,8 +34,8 @@ def parser():
 def main(arguments, output):
     import tfnmt
     from tfnmt.data.parallel import ParallelFiles
-    from tfnmt.models.long_sentences import cut_long
-    from tfnmt.models.scoring import Scorer, score_stream
+    from tfnmt.translation.long_sentences import cut_long
+    from tfnmt.translation.scoring import Scorer, score_stream
 
     files = ParallelFiles(arguments.source, arguments.target)
     model = tfnmt.load(arguments.model, "translator")

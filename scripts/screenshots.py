@@ -27,7 +27,7 @@ def parser():
 
 def main(arguments, output):
     from tfnmt.inspection.board import LOGS
-    from tfnmt.inspection.screenshots import Browser, show_tab, take
+    from tfnmt_programs.figures.screenshots import Browser, show_tab, take
 
     if shutil.which(arguments.chromium) is None:
         raise UserError(f"--chromium {arguments.chromium}: there is no such program (on Debian: apt install chromium)")

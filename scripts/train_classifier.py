@@ -5,12 +5,12 @@ import tempfile
 
 from _start import run
 from _tensorboard import add_board_options, profiled_steps
+from tfnmt.classification.configuration import ENCODERS
+from tfnmt.classification.presets import CLASSIFIER_PRESETS, ClassifierPreset
 from tfnmt.configuration import describe, parse_overrides
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
-from tfnmt.models.classifier_configuration import ENCODERS
-from tfnmt.models.classifier_presets import CLASSIFIER_PRESETS, ClassifierPreset
-from tfnmt.models.presets import find_preset
+from tfnmt.translation.presets import find_preset
 
 
 def parser():
@@ -42,9 +42,9 @@ def parser():
 
 
 def main(arguments, output):
+    from tfnmt.classification.training import train_classifier
     from tfnmt.inspection.classifier_board import watch_classifier
-    from tfnmt.models.classifier_training import train_classifier
-    from tfnmt.models.threads import share_processors
+    from tfnmt.threads import share_processors
 
     preset = find_preset(arguments.preset, CLASSIFIER_PRESETS)
     chosen = [f"task={arguments.task}", f"encoder={arguments.encoder}"]
@@ -65,7 +65,7 @@ def main(arguments, output):
 
 def chosen_files(arguments, directory):
     """The files that the options name, or else the sample corpus, written to `directory`: training's and dev's."""
-    from tfnmt.data.sample_tasks import write_task_sample
+    from tfnmt.data.samples.tasks import write_task_sample
 
     if arguments.train is None:
         if arguments.dev is not None:

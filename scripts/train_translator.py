@@ -7,7 +7,7 @@ from _parallel_files import add_parallel_files, chosen_parallel_files
 from _start import run
 from _tensorboard import add_board_options, profiled_steps
 from tfnmt.configuration import describe, parse_overrides
-from tfnmt.models.presets import PRESETS, Preset, find_preset
+from tfnmt.translation.presets import PRESETS, Preset, find_preset
 
 
 def parser():
@@ -41,8 +41,8 @@ def parser():
 
 def main(arguments, output):
     from tfnmt.inspection.translator_board import watch_translator
-    from tfnmt.models.threads import share_processors
-    from tfnmt.models.training import train_translator
+    from tfnmt.threads import share_processors
+    from tfnmt.translation.training import train_translator
 
     keys = ("epochs", "steps", "initial")
     settings = [f"{key}={value}" for key in keys if (value := getattr(arguments, key)) is not None]

@@ -49,9 +49,9 @@ def parser():
 def main(arguments, output):
     import tfnmt
     from tfnmt.data.lines import read_lines
-    from tfnmt.models.searcher import Searcher
-    from tfnmt.models.shortlist import load_shortlist
-    from tfnmt.models.streaming import translate_stream
+    from tfnmt.translation.searcher import Searcher
+    from tfnmt.translation.shortlist import load_shortlist
+    from tfnmt.translation.streaming import translate_stream
 
     configuration = search_configuration(arguments)
     models = [tfnmt.load(directory, "translator") for directory in arguments.model]
@@ -66,7 +66,7 @@ def main(arguments, output):
 
 def search_configuration(arguments):
     """The `SearchConfiguration` that the options ask for."""
-    from tfnmt.models.search_configuration import SearchConfiguration
+    from tfnmt.translation.search_configuration import SearchConfiguration
 
     names = {field.name for field in dataclasses.fields(SearchConfiguration)}
     given = {name: value for name, value in vars(arguments).items() if name in names}

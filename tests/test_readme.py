@@ -52,6 +52,6 @@ def test_every_script_it_names_exists():
 
 
 def test_every_preset_is_in_its_table():
-    from tfnmt.models.presets import PRESETS
+    from tfnmt.translation.presets import PRESETS
 
     assert set(re.findall(r"^\| `(\w+)` \|", README, re.M)) == set(PRESETS)

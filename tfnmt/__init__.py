@@ -6,23 +6,23 @@ The names below are imported when they are first used: TensorFlow takes seconds 
 import importlib
 
 _HOMES = {
-    "Classifier": "tfnmt.models.classifier",
-    "ClassifierConfiguration": "tfnmt.models.classifier_configuration",
+    "Classifier": "tfnmt.classification.classifier",
+    "ClassifierConfiguration": "tfnmt.classification.configuration",
     "MaskedCrossEntropy": "tfnmt.training.losses",
     "Perplexity": "tfnmt.training.metrics",
-    "SearchConfiguration": "tfnmt.models.search_configuration",
-    "Searcher": "tfnmt.models.searcher",
+    "SearchConfiguration": "tfnmt.translation.search_configuration",
+    "Searcher": "tfnmt.translation.searcher",
     "SubwordTokenizer": "tfnmt.text.tokenizers",
     "TokenAccuracy": "tfnmt.training.metrics",
-    "Translator": "tfnmt.models.translator",
-    "TranslatorConfiguration": "tfnmt.models.configuration",
+    "Translator": "tfnmt.translation.translator",
+    "TranslatorConfiguration": "tfnmt.translation.configuration",
     "WordTokenizer": "tfnmt.text.tokenizers",
-    "count_dropped": "tfnmt.data.batching",
-    "evaluation_batches": "tfnmt.data.batching",
-    "find_preset": "tfnmt.models.presets",
-    "load": "tfnmt.models.directory",
-    "sample_pairs": "tfnmt.data.sample",
-    "training_batches": "tfnmt.data.batching",
+    "count_dropped": "tfnmt.data.pair_batches",
+    "evaluation_batches": "tfnmt.data.pair_batches",
+    "find_preset": "tfnmt.translation.presets",
+    "load": "tfnmt.loading",
+    "sample_pairs": "tfnmt.data.samples.translation",
+    "training_batches": "tfnmt.data.pair_batches",
 }
 __all__ = list(_HOMES)
 

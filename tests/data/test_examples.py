@@ -8,7 +8,7 @@ import pytest
 from tfnmt.data.examples import Example, ExampleFiles, Reading, Sentence
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
-from tfnmt.text.parses import REDUCE, SHIFT
+from tfnmt.text.brackets import REDUCE, SHIFT
 
 PAIRS = [
     ("neutral", "( A dog )", "( ( A dog ) runs )"),

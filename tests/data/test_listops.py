@@ -8,7 +8,7 @@ import pytest
 from tfnmt.data import listops
 from tfnmt.data.listops import DEEPEST, OPERATORS, draw, draw_lines, evaluate, expressions, to_text
 from tfnmt.errors import UserError
-from tfnmt.text.parses import from_brackets, to_brackets
+from tfnmt.text.brackets import from_brackets, to_brackets
 
 
 def depth(expression):

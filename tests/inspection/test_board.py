@@ -10,11 +10,11 @@ from tensorboard.plugins.hparams import plugin_data_pb2
 
 from tfnmt.configuration import parse_overrides
 from tfnmt.data.parallel import ParallelFiles
-from tfnmt.data.sample import sample_pairs
+from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.inspection.projector import write_projector
 from tfnmt.inspection.translator_board import watch_translator
-from tfnmt.models.presets import PRESETS, Preset
-from tfnmt.models.training import train_translator
+from tfnmt.translation.presets import PRESETS, Preset
+from tfnmt.translation.training import train_translator
 
 SIZES = ("source_embedding_size", "target_embedding_size", "encoder_units", "decoder_units", "attention_units")
 SETTINGS = [f"{name}=8" for name in SIZES] + ["batch_size=2", "epochs=2", "selection=loss"]

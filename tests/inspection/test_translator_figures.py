@@ -13,9 +13,9 @@ from tfnmt.inspection.summary_vectors import (
     read_groups,
     summary_vectors,
 )
-from tfnmt.models.configuration import TranslatorConfiguration
-from tfnmt.models.translator import Translator
 from tfnmt.text.tokenizers import WordTokenizer
+from tfnmt.translation.configuration import TranslatorConfiguration
+from tfnmt.translation.translator import Translator
 
 TOKENIZER = WordTokenizer(["a", "b", "c"])
 SIZES = {"source_embedding_size": 4, "target_embedding_size": 4, "encoder_units": 4, "decoder_units": 6}

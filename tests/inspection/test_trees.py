@@ -1,7 +1,7 @@
 import pytest
 
 from tfnmt.inspection.trees import EXAMPLE, draw_shift_reduce, draw_trees, shift_reduce_steps, tree_positions
-from tfnmt.text.parses import from_brackets
+from tfnmt.text.brackets import from_brackets
 
 
 def test_the_posts_eight_steps():

@@ -11,20 +11,20 @@ import pytest
 
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.errors import UserError
-from tfnmt.inspection.benchmarks import translation_speed
-from tfnmt.inspection.benchmarks.alternation import alternate, ratio_figures
-from tfnmt.inspection.benchmarks.board_cost import board_cost
-from tfnmt.inspection.benchmarks.matrix_rate import matrix_rate
-from tfnmt.inspection.benchmarks.memory_rate import memory_rate
-from tfnmt.inspection.benchmarks.peer_process import PeerProcess
-from tfnmt.inspection.benchmarks.reading_speed import reading_speed, write_pairs
-from tfnmt.inspection.benchmarks.translator_training import compare_training, our_model
-from tfnmt.inspection.benchmarks.work import meets, our_weights, products_per_target_word
-from tfnmt.models.configuration import TranslatorConfiguration
-from tfnmt.models.presets import PRESETS, Preset
 from tfnmt.text.configuration import TextConfiguration
 from tfnmt.text.tokenizers import WordTokenizer
 from tfnmt.training.configuration import TrainingConfiguration
+from tfnmt.translation.configuration import TranslatorConfiguration
+from tfnmt.translation.presets import PRESETS, Preset
+from tfnmt_programs.benchmarks import translation_speed
+from tfnmt_programs.benchmarks.alternation import alternate, ratio_figures
+from tfnmt_programs.benchmarks.board_cost import board_cost
+from tfnmt_programs.benchmarks.matrix_rate import matrix_rate
+from tfnmt_programs.benchmarks.memory_rate import memory_rate
+from tfnmt_programs.benchmarks.peer_process import PeerProcess
+from tfnmt_programs.benchmarks.reading_speed import reading_speed, write_pairs
+from tfnmt_programs.benchmarks.translator_training import compare_training, our_model
+from tfnmt_programs.benchmarks.work import meets, our_weights, products_per_target_word
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "benchmark.py"
 
@@ -123,7 +123,7 @@ def test_matrix_rate_of_any_shape():
 def test_figures_of_a_comparison(tmp_path, monkeypatch):
     (tmp_path / "peers").mkdir()
     (tmp_path / "peers" / "joeynmt_worker.py").write_text(FAKE_WORKER)
-    monkeypatch.setattr("tfnmt.inspection.benchmarks.joeynmt_peer.PEERS", tmp_path / "peers")
+    monkeypatch.setattr("tfnmt_programs.benchmarks.joeynmt_peer.PEERS", tmp_path / "peers")
     (tmp_path / "text.tsv").write_text("a b a\tc d\nb a\td d c\n" * 4)
     options = SimpleNamespace(
         model="conditional",

@@ -9,9 +9,9 @@ import parse
 import pytest
 import train_classifier
 
-from tfnmt.data.sample_tasks import write_task_sample
+from tfnmt.data.samples.tasks import write_task_sample
 from tfnmt.errors import UserError
-from tfnmt.text.parses import from_brackets
+from tfnmt.text.brackets import from_brackets
 
 SIZES = ["--set", "embedding_size=6", "units=8", "tracker_units=5", "head_units=8", "batch_size=8"]
 

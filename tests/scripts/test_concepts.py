@@ -5,8 +5,8 @@ import io
 import concepts
 import pytest
 
-from tfnmt.concepts import CONCEPTS, find_concept
 from tfnmt.errors import UserError
+from tfnmt_programs.concepts import CONCEPTS, find_concept
 
 
 def call(*arguments):

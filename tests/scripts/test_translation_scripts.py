@@ -22,7 +22,7 @@ import train_translator
 import translate
 
 import tfnmt
-from tfnmt.data.sample import sample_pairs
+from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"

@@ -7,7 +7,7 @@ import tensorflow as tf
 from tests.search.fake_models import END, PATHS, PLACES, START, VOCABULARY, FakeModel, check_same, in_numpy, words_of
 from tfnmt.errors import UserError
 from tfnmt.search.beam import BeamConfiguration, beam_search
-from tfnmt.search.one_by_one import greedy_search
+from tfnmt.search.greedy import greedy_search
 from tfnmt.search.step import NEVER
 
 ALL = 40  # results of 3 words at most: 1 + 3 + 9 + 27

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tests.search.fake_models import END, START, FakeModel
 from tfnmt.search.beam import BeamConfiguration, beam_search
-from tfnmt.search.one_by_one import SampleConfiguration, greedy_search, sample
+from tfnmt.search.greedy import SampleConfiguration, greedy_search, sample
 from tfnmt.search.step import after_prefix, at_least, ensemble, without, without_repetition
 
 MODELS = [FakeModel(1, sentences=5), FakeModel(2, sentences=5)]

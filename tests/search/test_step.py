@@ -7,7 +7,7 @@ import tensorflow as tf
 from tests.search.fake_models import END, START, FakeModel, check_same, in_numpy, words_of
 from tfnmt.errors import UserError
 from tfnmt.search.beam import BeamConfiguration, beam_search
-from tfnmt.search.one_by_one import SampleConfiguration, greedy_search, sample
+from tfnmt.search.greedy import SampleConfiguration, greedy_search, sample
 from tfnmt.search.step import NEVER, UNLIKELY, after_prefix, at_least, ensemble, without, without_repetition
 
 LENGTHS = [4, 3, 4]

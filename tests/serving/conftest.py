@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfnmt.data.sample import sample_pairs
-from tfnmt.models.configuration import TranslatorConfiguration
-from tfnmt.models.search_configuration import SearchConfiguration
-from tfnmt.models.translator import Translator
+from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.serving.batching import BatchingOptions
 from tfnmt.serving.export import export
 from tfnmt.serving.files import register
 from tfnmt.serving.server import Address, serve
 from tfnmt.text.tokenizers import END, SubwordTokenizer, WordTokenizer
+from tfnmt.translation.configuration import TranslatorConfiguration
+from tfnmt.translation.search_configuration import SearchConfiguration
+from tfnmt.translation.translator import Translator
 
 SIZES = ("source_embedding_size", "target_embedding_size", "encoder_units", "decoder_units", "attention_units")
 TOKENIZERS = {

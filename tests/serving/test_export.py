@@ -19,11 +19,11 @@ from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
 from tests.serving.conftest import made
 from tfnmt.configuration import to_json
 from tfnmt.errors import UserError
-from tfnmt.models.search_configuration import SearchConfiguration
-from tfnmt.models.searcher import Searcher
-from tfnmt.models.shortlist import Shortlist
 from tfnmt.serving.export import export, write_version
-from tfnmt.serving.translator_servable import TranslatorServable
+from tfnmt.translation.search_configuration import SearchConfiguration
+from tfnmt.translation.searcher import Searcher
+from tfnmt.translation.servable import TranslatorServable
+from tfnmt.translation.shortlist import Shortlist
 
 TEXTS = [
     "The dog sees a red ball.",

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.serving.test_classifier_servable import made as classifier
+from tests.classification.test_servable import made as classifier
 from tfnmt.serving.export import export
 
 CHROMIUM = shutil.which("chromium")

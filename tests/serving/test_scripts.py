@@ -10,9 +10,9 @@ import pytest
 
 from tests.serving.conftest import publish
 from tfnmt.errors import UserError
-from tfnmt.models.configuration import TranslatorConfiguration
-from tfnmt.models.directory import save_configuration, save_tokenizers, save_weights
-from tfnmt.serving.benchmark import in_process_rate, server_figures
+from tfnmt.training.model_directory import save_configuration, save_tokenizers, save_weights
+from tfnmt.translation.configuration import TranslatorConfiguration
+from tfnmt_programs.benchmarks.serving import in_process_rate, server_figures
 
 
 def call(script, *arguments, text=""):

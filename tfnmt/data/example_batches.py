@@ -3,7 +3,7 @@
 A batch is `(inputs, labels)`. The inputs are int32, padded with 0 on the right:
     "words"        [sentences, words]  ids
     "transitions"  [sentences, steps]  SHIFT and REDUCE
-    "left", "right", "height"  [sentences, steps]  as `tfnmt.text.parses.pointers_and_heights` has them
+    "left", "right", "height"  [sentences, steps]  as `tfnmt.text.brackets.pointers_and_heights` has them
 the last four only where the trees are known. Of pairs, all first sentences come before all second ones, so there are
 twice as many sentences as examples. The labels are int32 [examples] or, where every phrase has one, [sentences,
 steps] with -1 for none.
@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 import tensorflow as tf
 
-from tfnmt.data.batching import repeatable
 from tfnmt.data.examples import Example, ExampleFiles, Sentence
-from tfnmt.text.parses import NOTHING, pointers_and_heights
+from tfnmt.data.pair_batches import repeatable
+from tfnmt.text.brackets import NOTHING, pointers_and_heights
 from tfnmt.text.tokenizers import PADDING, WordTokenizer
 
 NO_LABEL = -1

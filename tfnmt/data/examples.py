@@ -15,7 +15,7 @@ import numpy as np
 
 from tfnmt.data.lines import BYTE_ORDER_MARK
 from tfnmt.errors import UserError
-from tfnmt.text.parses import from_brackets
+from tfnmt.text.brackets import from_brackets
 
 
 class Sentence(NamedTuple):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tfnmt.data.examples import Example, LeftOutError, Reading, Sentence
 from tfnmt.errors import UserError
-from tfnmt.text.parses import from_labelled_brackets
+from tfnmt.text.brackets import from_labelled_brackets
 
 # What a label of the treebank is called in the task with so many classes; -1: not used.
 _CLASSES = {5: (0, 1, 2, 3, 4), 2: (0, 0, -1, 1, 1)}

@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from tfnmt.data.lines import read_lines
 from tfnmt.errors import UserError
+from tfnmt.text.tokenizer import SPECIAL_WORDS
 from tfnmt.text.tokenizers import PADDING, WordTokenizer
-from tfnmt.text.vocabulary import SPECIAL_WORDS
 
 # Words without a vector get one of random numbers up to this. GloVe's own are about ten times as large.
 UNKNOWN_SCALE = 0.05

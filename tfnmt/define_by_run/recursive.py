@@ -3,13 +3,13 @@
     x = reduce("the", "ceiling")
     y = reduce("in", x)
 
-The layers and weights are those of `tfnmt.layers.spinn.LevelEncoder`; only who walks the tree is different.
+The layers and weights are those of `tfnmt.layers.trees.spinn.LevelEncoder`; only who walks the tree is different.
 """
 
 import tensorflow as tf
 
 from tfnmt.layers.recurrence import held_for_one_step
-from tfnmt.text.parses import REDUCE, SHIFT
+from tfnmt.text.brackets import REDUCE, SHIFT
 
 
 def encode(encoder, batch, training=False):

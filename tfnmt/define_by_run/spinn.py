@@ -1,17 +1,17 @@
 """SPINN with Python lists: Bradbury's post, "Recursive Neural Networks with PyTorch", over this project's layers.
 
 One list for each buffer and each stack; the loop reads like the algorithm, and costs a Python step for every
-transition of every sentence. The layers and weights are those of `tfnmt.layers.spinn`, whose encoders do the same in
-static graphs.
+transition of every sentence. The layers and weights are those of `tfnmt.layers.trees.spinn`, whose encoders do
+the same in static graphs.
 """
 
 import tensorflow as tf
 
-from tfnmt.layers.pointers import legal_moves
 from tfnmt.layers.recurrence import held_for_one_step
-from tfnmt.layers.spinn import gumbel_noise, log_probability
-from tfnmt.layers.tracker import UNLIKELY
-from tfnmt.text.parses import NOTHING, REDUCE, SHIFT
+from tfnmt.layers.trees.schedule import legal_moves
+from tfnmt.layers.trees.spinn import gumbel_noise, log_probability
+from tfnmt.layers.trees.tracker import UNLIKELY
+from tfnmt.text.brackets import NOTHING, REDUCE, SHIFT
 
 
 def encode(encoder, batch, training=False, seed=None):

@@ -1,9 +1,9 @@
 """Where a translator looks: the attention α_ij of each word written to each word read (Bahdanau et al. 2015)."""
 
-from tfnmt.concepts.drawing import new_figure
 from tfnmt.errors import UserError
-from tfnmt.models.search_configuration import SearchConfiguration
-from tfnmt.models.searcher import Searcher
+from tfnmt.inspection.figures import new_figure
+from tfnmt.translation.search_configuration import SearchConfiguration
+from tfnmt.translation.searcher import Searcher
 
 
 def attention_matrices(model, texts, beam_size=5):

@@ -9,7 +9,7 @@ import tensorflow as tf
 from tfnmt.inspection.board import LOGS, PROJECTED_WORDS, Board, picture, preset_settings
 from tfnmt.inspection.projector import write_projector
 from tfnmt.inspection.trees import draw_trees
-from tfnmt.text.parses import from_brackets
+from tfnmt.text.brackets import from_brackets
 from tfnmt.training.callbacks import averaged_weights
 
 SHOWN = 3

@@ -3,9 +3,9 @@
 import numpy as np
 import tensorflow as tf
 
-from tfnmt.concepts.drawing import COLORS, new_figure
 from tfnmt.data.lines import read_lines
 from tfnmt.errors import UserError
+from tfnmt.inspection.figures import COLORS, new_figure
 
 MARKERS = "os^Dv*P"
 

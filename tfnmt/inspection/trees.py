@@ -2,8 +2,8 @@
 
 from itertools import groupby
 
-from tfnmt.concepts.drawing import BLUE, ORANGE, new_figure
-from tfnmt.text.parses import REDUCE, SHIFT, child_pointers, heights
+from tfnmt.inspection.figures import BLUE, ORANGE, new_figure
+from tfnmt.text.brackets import REDUCE, SHIFT, child_pointers, heights
 
 EXAMPLE = "( ( The church ) ( ( has ( cracks ( in ( the ceiling ) ) ) ) . ) )"
 """The sentence of Bradbury's post on SPINN (2017)."""
@@ -22,7 +22,7 @@ def draw_trees(trees):
     """A figure of trees side by side.
 
     Args:
-        trees: {title: (words, transitions)}, see `tfnmt.text.parses`.
+        trees: {title: (words, transitions)}, see `tfnmt.text.brackets`.
     """
     widths = [max(2, sum(0.11 * max(4, len(word)) + 0.12 for word in words)) for words, _ in trees.values()]
     highest = max(int(heights(transitions).max()) for _, transitions in trees.values())

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tfnmt.configuration import check_types, option, require
 from tfnmt.search.arrays import growing_array, zero_unless
-from tfnmt.search.present import in_batch, leave, rows_of, updated
+from tfnmt.search.compaction import in_batch, leave, rows_of, updated
 from tfnmt.search.result import Found
 from tfnmt.search.step import NEVER
 from tfnmt.search.top_k import top_k

@@ -6,7 +6,7 @@
 those of the next word, `states` any structure of tensors [rows, ...] that the next call gets, `memory` any structure of
 tensors [rows, ...] that every call gets, such as the sentences to translate, and `notes` any structure of tensors
 [rows, ...] about the next word, such as the attention it was chosen with; a search hands back the notes of every word
-of its results. A row is one beginning of one result; those of finished sentences leave (`tfnmt.search.present`), so
+of its results. A row is one beginning of one result; those of finished sentences leave (`tfnmt.search.compaction`), so
 what has rows is in states or memory. Nothing here knows what the words are.
 
 Where a comparison stretches one side, it is written `tf.equal`: in a graph, the shape of `==` would be unknown.

@@ -9,14 +9,14 @@ from pathlib import Path
 import tensorflow as tf
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
+from tfnmt.classification.classifier import Classifier
+from tfnmt.classification.servable import ClassifierServable
 from tfnmt.configuration import require, to_json
 from tfnmt.errors import UserError
-from tfnmt.models.classifier import Classifier
-from tfnmt.models.search_configuration import SearchConfiguration
-from tfnmt.serving.classifier_servable import ClassifierServable
+from tfnmt.quantization import PRECISIONS
 from tfnmt.serving.files import register, valid_name, version_numbers
-from tfnmt.serving.translator_servable import TranslatorServable
-from tfnmt.serving.weights import PRECISIONS
+from tfnmt.translation.search_configuration import SearchConfiguration
+from tfnmt.translation.servable import TranslatorServable
 
 DESCRIPTION, WARM_UP = "tfnmt.json", "tf_serving_warmup_requests"
 

@@ -7,7 +7,7 @@ from google.protobuf import text_format
 from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
 
 from tfnmt.errors import UserError
-from tfnmt.training.files import written_whole
+from tfnmt.files import written_whole
 
 MODELS, BATCHING, MONITORING, COMPOSE = "models.config", "batching.config", "monitoring.config", "compose.yaml"
 # Where the folder of servables is in the container. In base_path, it stands for the folder that models.config is in.

@@ -15,7 +15,7 @@ from sentencepiece import sentencepiece_model_pb2
 from tensorflow_text.python.ops import sentencepiece_tokenizer
 
 from tfnmt.errors import UserError
-from tfnmt.text.vocabulary import (
+from tfnmt.text.tokenizer import (
     END,
     PADDING,
     START,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tfnmt.errors import UserError
 from tfnmt.text.subword import SubwordTokenizer
-from tfnmt.text.vocabulary import END, PADDING, START, UNKNOWN, Tokenizer
+from tfnmt.text.tokenizer import END, PADDING, START, UNKNOWN, Tokenizer
 from tfnmt.text.words import WordTokenizer
 
 __all__ = [

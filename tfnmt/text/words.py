@@ -7,7 +7,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from tfnmt.errors import UserError
-from tfnmt.text.vocabulary import (
+from tfnmt.text.tokenizer import (
     SPECIAL_WORDS,
     UNKNOWN,
     Tokenizer,

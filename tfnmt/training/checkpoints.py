@@ -8,7 +8,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from tfnmt.errors import UserError
-from tfnmt.training.files import saving
+from tfnmt.files import saving
 
 
 class Checkpoints:

@@ -6,7 +6,7 @@ import json
 
 import tensorflow as tf
 
-from tfnmt.training.files import written_whole
+from tfnmt.files import written_whole
 
 
 @dataclasses.dataclass

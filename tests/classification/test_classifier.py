@@ -1,0 +1,191 @@
+"""Every encoder under every head: it learns, padding changes nothing, and text goes in and out."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfnmt.classification.classifier import Classifier, at_root
+from tfnmt.classification.configuration import ENCODERS, ClassifierConfiguration
+from tfnmt.data.example_batches import example_arrays, sentence_batch
+from tfnmt.data.examples import Example, Sentence
+from tfnmt.errors import UserError
+from tfnmt.text.brackets import from_brackets
+from tfnmt.text.tokenizers import WordTokenizer
+
+TOKENIZER = WordTokenizer(list("abcdef"))
+TREES = ["( a ( b c ) )", "( ( d e ) f )", "( a b )", "( f ( f a ) )", "e", "( ( a e ) d )"]
+SENTENCES = [Sentence(*from_brackets(tree)) for tree in TREES]
+
+
+def labels_of(sentence):
+    """A label for each node, some without."""
+    return [(node % 5) if node % 3 else -1 for node in range(len(sentence.transitions) - 1)] + [1]
+
+
+EXAMPLES = {
+    "snli": [Example((SENTENCES[i], SENTENCES[-1 - i]), i % 3) for i in range(3)],
+    "sst": [Example((sentence,), 1, labels_of(sentence)) for sentence in SENTENCES],
+    "listops": [Example((sentence,), len(sentence.words)) for sentence in SENTENCES],
+}
+
+
+def made(encoder, task="snli", **options):
+    keras.utils.set_random_seed(1)
+    sizes = {"embedding_size": 6, "units": 8, "tracker_units": 5, "head_units": 8}
+    return Classifier(ClassifierConfiguration(task=task, encoder=encoder, **sizes | options), TOKENIZER)
+
+
+def batch_of(examples, padding=0):
+    """A batch as `tfnmt.data.example_batches` makes it, with so many words' more padding than it needs."""
+    inputs, labels = example_arrays(examples)
+    words = TOKENIZER.encode(tf.constant(inputs["words"])).to_tensor().numpy()
+    arrays = {name: array for name, array in inputs.items() if name != "words"}
+    padded = {name: np.pad(array, [(0, 0), (0, 2 * padding)]) for name, array in arrays.items()}
+    padded["words"] = np.pad(words, [(0, 0), (0, padding)])
+    if labels.ndim == 2:
+        labels = np.pad(labels, [(0, 0), (0, 2 * padding)], constant_values=-1)
+    return tf.nest.map_structure(tf.constant, (padded, labels))
+
+
+UNDER_OTHER_HEADS = {"sst": ("lstm", "spinn-pi-nt", "spinn"), "listops": ("cnn", "rl-spinn")}
+
+
+@pytest.mark.parametrize(
+    "encoder, task",
+    [(encoder, "snli") for encoder in ENCODERS]
+    + [(encoder, task) for task, encoders in UNDER_OTHER_HEADS.items() for encoder in encoders],
+)
+def test_every_encoder_and_every_head_learn(encoder, task):
+    model = made(encoder, task, batch_normalization=task != "snli")
+    model.compile(keras.optimizers.Adam(0.05), run_eagerly=True)
+    batch = batch_of(EXAMPLES[task])
+    losses = []
+    for _ in range(2):
+        figures = model.train_on_batch(*batch, return_dict=True)
+        losses.append(figures["loss"])
+        model.reset_metrics()
+    assert losses[1] < losses[0]
+    assert set(figures) == {"loss", "accuracy"} | ({"transition_accuracy"} if encoder == "spinn" else set())
+
+
+@pytest.mark.parametrize(
+    "encoder, task",
+    [("lstm", "snli"), ("spinn-pi-nt", "snli"), ("spinn-pi-nt", "sst"), ("spinn", "sst"), ("spinn", "snli")],
+)
+def test_a_batch_in_parts_is_learned_as_one(encoder, task):
+    batch, results = batch_of(EXAMPLES[task]), []
+    for parts in (1, 2):
+        model = made(encoder, task)
+        model.parts = parts
+        model.compile(keras.optimizers.SGD(1.0), run_eagerly=True)
+        figures = model.train_on_batch(*batch, return_dict=True)
+        results.append((*(figures[name] for name in sorted(figures)), *model.get_weights()))
+    for value, expected in zip(*results, strict=True):
+        np.testing.assert_allclose(value, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("reward", ["log_likelihood", "accuracy", "mean_likelihood"])
+def test_drawn_parses_are_learned_from_in_parts_too(reward):
+    model = made("rl-spinn", "listops", samples=3, reward=reward)
+    model.parts = 4
+    model.compile(keras.optimizers.SGD(0.1), run_eagerly=True)
+    before = model.get_weights()
+    figures = model.train_on_batch(*batch_of(EXAMPLES["listops"]), return_dict=True)
+    assert np.isfinite(figures["loss"])
+    assert any(np.any(old != new) for old, new in zip(before, model.get_weights(), strict=True))
+
+
+def test_draws_worth_something_together_are_learned_from_by_their_mean_likelihood():
+    model = made("rl-spinn", "listops", samples=3, reward="mean_likelihood")
+    inputs, labels = batch_of(EXAMPLES["listops"])
+    predictions = model(inputs, training=True)
+    (of_classes, _), *_ = model.loss_terms(inputs, labels, predictions)
+    p = tf.nn.softmax(predictions["scores"]).numpy().reshape(len(labels), 3, -1)
+    p_of_label = [example[:, label] for example, label in zip(p, labels.numpy(), strict=True)]
+    np.testing.assert_allclose(of_classes, -np.mean(np.log(np.mean(p_of_label, axis=1))), rtol=1e-5)
+    with pytest.raises(UserError, match="samples=1: allowed is 2 or more with reward=mean_likelihood"):
+        made("rl-spinn", "listops", samples=1, reward="mean_likelihood")
+
+
+@pytest.mark.parametrize(
+    "encoder, task",
+    [("cnn", "snli"), ("gru", "sst"), ("spinn-pi-nt", "snli"), ("spinn-pi-nt", "sst"), ("spinn", "listops")],
+)
+def test_padding_changes_nothing_in_training_either(encoder, task):
+    results = []
+    for padding in (0, 3):
+        model = made(encoder, task, batch_normalization=True)
+        inputs, labels = batch_of(EXAMPLES[task], padding)
+        predictions = model(inputs, training=True)
+        loss = model.compute_loss(inputs, labels, predictions, training=True)
+        results.append((loss, predictions["scores"], model(inputs)["scores"], *model.get_weights()))
+    for value, expected in zip(*results, strict=True):
+        np.testing.assert_allclose(value, expected, atol=1e-5)
+
+
+def test_of_phrases_all_are_learned_and_the_root_is_scored():
+    model = made("spinn-pi-nt", "sst")
+    inputs, labels = batch_of(EXAMPLES["sst"])
+    predictions = model(inputs, training=True)
+    log_p = tf.nn.log_softmax(predictions["phrase_scores"]).numpy()
+    losses = [-log_p[s, node, label] for (s, node), label in np.ndenumerate(labels.numpy()) if label >= 0]
+    np.testing.assert_allclose(model.compute_loss(inputs, labels, predictions), np.mean(losses), rtol=1e-5)
+    np.testing.assert_allclose(predictions["scores"], model(inputs)["scores"], atol=1e-6)
+    np.testing.assert_array_equal(at_root(labels, inputs["transitions"]), np.ones(6))
+
+
+def test_transitions_are_part_of_the_loss():
+    inputs, labels = batch_of(EXAMPLES["snli"])
+    losses = []
+    for weight in (0.0, 2.0):
+        model = made("spinn", transition_weight=weight)
+        predictions = model(inputs, training=True)
+        losses.append(float(model.compute_loss(inputs, labels, predictions)))
+    log_p = tf.nn.log_softmax(predictions["transition_scores"]).numpy()
+    taken = inputs["transitions"].numpy()
+    expected = np.mean([-log_p[s, t, move - 1] for (s, t), move in np.ndenumerate(taken) if move])
+    np.testing.assert_allclose(losses[1] - losses[0], 2 * expected, rtol=1e-5)
+
+
+def test_text_to_labels():
+    pairs = [("( a ( b c ) )", "( d e )"), ("f", "( a b )"), ("( d e )", "( a ( b unheard ) )")]
+    model = made("spinn-pi-nt")
+    labels = model.classify(pairs)
+    assert len(labels) == 3 and set(labels) <= {"entailment", "neutral", "contradiction"}
+    assert model.classify(pairs[::-1], batch_size=1) == labels[::-1]
+    sentences = [Sentence(*from_brackets(side)) for side in ("f", "( a b )")]
+    scores = model(sentence_batch(sentences, TOKENIZER))["scores"].numpy()
+    assert model.classify([("f", "( a b )")]) == [model.configuration.labels[scores.argmax()]]
+    flat = made("bag", "listops")
+    assert flat.classify(["( a ( b c ) )"]) == flat.classify(["a b c"])
+    assert flat.classify([]) == []
+
+
+def test_text_that_cannot_be_read_is_named():
+    model = made("spinn-pi-nt", "listops")
+    for text, complaint in (("( a b", "text 2: 1 brackets are never closed"), ("", "text 2: the tree is empty")):
+        with pytest.raises(UserError) as caught:
+            model.classify(["( a b )", text])
+        assert str(caught.value).startswith(complaint)
+    with pytest.raises(UserError, match="text 1: there are no words"):
+        made("bag", "listops").classify(["( )"])
+    with pytest.raises(UserError, match="encoder=bag does not parse: spinn and rl-spinn do"):
+        made("bag").parse(["a b"])
+
+
+@pytest.mark.parametrize("encoder", ["spinn", "rl-spinn"])
+def test_text_to_trees(encoder):
+    texts = ["a b c d", "e", "unheard ( a ) b"]
+    model = made(encoder)
+    trees = model.parse(texts)
+    for tree, words in zip(trees, (["a", "b", "c", "d"], ["e"], ["unheard", "a", "b"]), strict=True):
+        assert from_brackets(tree)[0] == words
+    assert model.parse(texts[::-1], batch_size=1) == trees[::-1]
+
+
+def test_a_model_again_from_its_configuration():
+    model = made("rl-spinn", samples=3)
+    again = Classifier.from_config(model.get_config())
+    assert again.configuration == model.configuration
+    assert [weight.shape for weight in again.weights] == [weight.shape for weight in model.weights]

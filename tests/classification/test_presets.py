@@ -1,0 +1,14 @@
+"""Every preset, with every encoder."""
+
+import dataclasses
+
+import pytest
+
+from tfnmt.classification.configuration import ENCODERS
+from tfnmt.classification.presets import CLASSIFIER_PRESETS
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize("preset", CLASSIFIER_PRESETS)
+def test_every_encoder_fits_every_preset(preset, encoder):
+    assert dataclasses.replace(CLASSIFIER_PRESETS[preset].model, encoder=encoder).encoder == encoder

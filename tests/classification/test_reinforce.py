@@ -1,0 +1,79 @@
+"""REINFORCE on a policy so small that every draw can be written down."""
+
+import itertools
+
+import numpy as np
+import tensorflow as tf
+
+from tfnmt.classification.reinforce import (
+    baselines,
+    mean_entropy,
+    mean_likelihood_loss,
+    mean_likelihoods,
+    reinforce_loss,
+)
+from tfnmt.text.brackets import NOTHING, REDUCE, SHIFT
+
+WORTH = tf.constant([1.0, -0.5, 3.0])  # of each of three parses
+
+
+def test_each_draw_is_compared_with_the_others():
+    rewards = tf.constant([[1.0, 2.0, 6.0], [0.0, 0.0, 3.0]])
+    np.testing.assert_allclose(baselines(rewards), [[4, 3.5, 1.5], [1.5, 1.5, 0]])
+    np.testing.assert_allclose(baselines(tf.constant([[1.0], [2.0], [6.0]])), [[4], [3.5], [1.5]])
+    np.testing.assert_allclose(baselines(tf.constant([[5.0]])), [[0]])
+
+
+def test_the_gradient_is_that_of_the_expected_reward_on_average():
+    """Over all pairs of draws, each as probable as the policy has it, it is −∇ Σ_k p_k R_k."""
+    logits = tf.Variable([0.3, -0.2, 0.9])
+    with tf.GradientTape() as tape:
+        expected_loss = -tf.reduce_sum(tf.nn.softmax(logits) * WORTH)
+    expected = tape.gradient(expected_loss, logits).numpy()
+    p = tf.nn.softmax(logits).numpy()
+    np.testing.assert_allclose(expected, -p * (WORTH.numpy() - p @ WORTH.numpy()), rtol=1e-5)
+    np.testing.assert_allclose(average_gradient(reinforce_loss, logits, draws=2), expected, rtol=1e-5)
+
+
+def test_the_gradient_is_that_of_the_expected_mean_likelihood_on_average():
+    """Over all triples of draws, it is −∇ Σ π_i π_j π_k log ((p_i + p_j + p_k) / 3)."""
+    logits = tf.Variable([0.3, -0.2, 0.9])
+    likelihoods = np.exp(WORTH.numpy() - 4)
+    with tf.GradientTape() as tape:
+        policy = tf.nn.softmax(logits)
+        expected_loss = -sum(
+            tf.reduce_prod(tf.gather(policy, draws)) * np.log(np.mean(likelihoods[list(draws)]))
+            for draws in itertools.product(range(3), repeat=3)
+        )
+    expected = tape.gradient(expected_loss, logits)
+    np.testing.assert_allclose(
+        average_gradient(mean_likelihood_loss, logits, draws=3, worth=WORTH - 4), expected, rtol=1e-4
+    )
+
+
+def average_gradient(loss_of, logits, draws, worth=WORTH):
+    """A loss's gradient by the logits, over all draws of so many parses, each as probable as the policy has it."""
+    policy, average = tf.nn.softmax(logits).numpy(), np.zeros(3)
+    for drawn in itertools.product(range(3), repeat=draws):
+        with tf.GradientTape() as tape:
+            loss = loss_of(tf.gather(tf.nn.log_softmax(logits), [drawn]), tf.gather(worth, [drawn]))
+        average += np.prod(policy[list(drawn)]) * tape.gradient(loss, logits).numpy()
+    return average
+
+
+def test_a_draw_that_adds_nothing_to_the_others_earns_nothing():
+    """By hand: of likelihoods .5 and .5, L = log .5 as without either; of .8 and .2, L = log .5, log .2 or log .8."""
+    log_p = tf.math.log([[0.5, 0.5], [0.8, 0.2]])
+    np.testing.assert_allclose(mean_likelihoods(log_p), np.log([0.5, 0.5]), rtol=1e-6)
+    log_policy = tf.Variable([[-1.0, -2.0], [-3.0, -4.0]])
+    with tf.GradientTape() as tape:
+        loss = mean_likelihood_loss(log_policy, log_p)
+    earned = [[0, 0], [np.log(0.5 / 0.2), np.log(0.5 / 0.8)]]
+    np.testing.assert_allclose(-2 * tape.gradient(loss, log_policy), earned, atol=1e-6)
+    np.testing.assert_allclose(loss, (3 * earned[1][0] + 4 * earned[1][1]) / 2, rtol=1e-5)
+
+
+def test_entropy_counts_real_transitions():
+    scores = np.log([[[0.5, 0.5], [0.9, 0.1], [0.3, 0.7]]]).astype(np.float32)
+    expected = (np.log(2) - 0.9 * np.log(0.9) - 0.1 * np.log(0.1)) / 2
+    np.testing.assert_allclose(mean_entropy(scores, tf.constant([[SHIFT, REDUCE, NOTHING]])), expected, rtol=1e-5)

@@ -1,0 +1,144 @@
+"""From files to a trained classifier: that a killed run ends as if nothing had been, vectors, and what is refused."""
+
+import numpy as np
+import pytest
+
+import tfnmt
+from tfnmt.classification.presets import CLASSIFIER_PRESETS, ClassifierPreset
+from tfnmt.classification.training import train_classifier
+from tfnmt.configuration import parse_overrides
+from tfnmt.data.samples.tasks import write_task_sample
+from tfnmt.errors import UserError
+from tfnmt.training import callbacks
+
+SMALL = ["embedding_size=6", "units=8", "tracker_units=5", "head_units=8", "batch_size=8", "epochs=2"]
+SMALL += ["checkpoint_steps=2", "batch_normalization=true", "embedding_dropout=0.2", "head_dropout=0.2"]
+
+
+def small(*settings):
+    """The preset `tiny`, smaller, with these settings."""
+    return ClassifierPreset(*parse_overrides([*SMALL, *settings], *vars(CLASSIFIER_PRESETS["tiny"]).values()))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """24 training pairs and 10 dev pairs."""
+    directory = tmp_path_factory.mktemp("files")
+    paths = write_task_sample("snli", directory)
+    for split, count in (("train", 24), ("dev", 10)):
+        lines = paths[split].read_text(encoding="utf-8").splitlines(keepends=True)
+        paths[split].write_text("".join(lines[:count]), encoding="utf-8")
+    return [paths["train"]], [paths["dev"]]
+
+
+class Killed(BaseException):
+    """Ends a run as a kill would."""
+
+
+def test_a_killed_run_ends_as_if_nothing_had_been(files, tmp_path, monkeypatch):
+    """Of rl-spinn, which has the most to remember: the state of its draws too."""
+    preset = small("encoder=rl-spinn")
+    model, progress = train_classifier(tmp_path / "whole", preset, *files)
+    original, done = callbacks.KeepPlace.on_train_batch_end, []
+
+    def with_end(self, *arguments, **named):
+        original(self, *arguments, **named)
+        done.append(self)
+        if len(done) == 5:
+            raise Killed
+
+    with monkeypatch.context() as context, pytest.raises(Killed):
+        context.setattr(callbacks.KeepPlace, "on_train_batch_end", with_end)
+        train_classifier(tmp_path / "killed", preset, *files)
+    resumed, again = train_classifier(tmp_path / "killed", preset, *files, resume=True)
+    assert again.steps == progress.steps == 6
+    loaded = tfnmt.load(tmp_path / "whole")
+    assert isinstance(loaded, tfnmt.Classifier) and loaded.configuration == preset.model
+    for value, same, expected in zip(resumed.get_weights(), loaded.get_weights(), model.get_weights(), strict=True):
+        np.testing.assert_array_equal(value, expected)
+        np.testing.assert_array_equal(same, expected)
+    texts = ["( a dog )", "a cat sleeps"]
+    assert loaded.parse(texts) == model.parse(texts)
+    drop = {"seconds"}
+    for row, expected in zip(again.history, progress.history, strict=True):
+        assert {k: v for k, v in row.items() if k not in drop} == {k: v for k, v in expected.items() if k not in drop}
+    assert set(progress.history[0]) >= {"accuracy", "loss", "dev_accuracy", "dev_loss", "dev_parse_f1"}
+
+
+def test_vectors_from_a_file_stay_as_they_are(files, tmp_path):
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("a 1 2 3\nanimal 4 5 6\nsings 7 8 9\n", encoding="utf-8")
+    preset = small("encoder=bag", "trained_embeddings=false", "projection=5", "steps=2")
+    train_classifier(tmp_path / "model", preset, *files, vectors=vectors)
+    model = tfnmt.load(tmp_path / "model")
+    assert model.configuration.embedding_size == 3
+    (id_of_a,) = model.tokenizer.encode(["a"]).flat_values.numpy()
+    np.testing.assert_array_equal(model.encoder.embedding.E.embeddings[id_of_a], [1, 2, 3])
+    train_classifier(tmp_path / "model", preset, *files, vectors=vectors, resume=True)
+
+
+def test_training_begins_with_a_trained_model(files, tmp_path):
+    """A rate too small to move anything leaves the weights it began with, though its own files have other words."""
+    train_classifier(tmp_path / "first", small("encoder=bag", "steps=3"), *files)
+    few = tmp_path / "few.jsonl"
+    few.write_text("".join(files[0][0].read_text(encoding="utf-8").splitlines(keepends=True)[:4]), encoding="utf-8")
+    preset = small("encoder=bag", f"initial={tmp_path / 'first'}", "learning_rate=1e-30", "steps=1")
+    model, _ = train_classifier(tmp_path / "second", preset, [few], files[1])
+    first = tfnmt.load(tmp_path / "first")
+
+    def assert_same(model):
+        assert model.tokenizer.get_config() == first.tokenizer.get_config()
+        for value, expected in zip(model.trainable_variables, first.trainable_variables, strict=True):
+            np.testing.assert_array_equal(value, expected)
+
+    assert_same(model)
+    # Killed before its first checkpoint, a run begins there again.
+    for path in (tmp_path / "second" / "checkpoints").iterdir():
+        path.unlink()
+    (tmp_path / "second" / "model.weights.h5").unlink()
+    assert_same(train_classifier(tmp_path / "second", preset, [few], files[1], resume=True)[0])
+    # Later, it does not need that model any more.
+    (tmp_path / "first" / "model.weights.h5").unlink()
+    assert_same(train_classifier(tmp_path / "second", preset, [few], files[1], resume=True)[0])
+
+
+def test_what_training_cannot_begin_with(files, tmp_path):
+    train_classifier(tmp_path / "first", small("encoder=bag", "steps=1"), *files)
+
+    def refusal(*settings, **more):
+        with pytest.raises(UserError) as caught:
+            train_classifier(tmp_path / "second", small("encoder=bag", "steps=1", *settings), *files, **more)
+        assert not (tmp_path / "second").exists() and "\n" not in str(caught.value)
+        return str(caught.value)
+
+    first = f"initial={tmp_path / 'first'}"
+    assert "the shape of" in (said := refusal(first, "head_units=9")) and "not (" in said and "--preset" in said
+    assert "first: it has" in refusal(first, "encoder=spinn-pi-nt")
+    assert "there is no such model directory" in refusal(f"initial={tmp_path / 'none'}")
+    assert "the words' vectors are those of initial=" in refusal(first, vectors="vectors.txt")
+    (tmp_path / "first" / "config.json").write_text('{"kind": "translator"}')
+    assert "is no classifier, but a translator" in refusal(first)
+
+
+@pytest.mark.parametrize(
+    "settings, complaint",
+    [
+        (["selection=bleu"], "selection=bleu: allowed is accuracy or loss"),
+        (["mixed_precision=true"], "mixed_precision=true: allowed is false for classifiers"),
+        (["task=sick"], "line 1: "),
+    ],
+)
+def test_what_is_refused(settings, complaint, files, tmp_path):
+    with pytest.raises(UserError) as caught:
+        train_classifier(tmp_path / "model", small("encoder=bag", *settings), *files)
+    assert complaint in str(caught.value) and "\n" not in str(caught.value)
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_model_of_the_other_kind_is_refused(files, tmp_path):
+    train_classifier(tmp_path / "model", small("encoder=bag", "steps=1"), *files)
+    with pytest.raises(UserError, match="is no translator, but a classifier"):
+        tfnmt.load(tmp_path / "model", "translator")
+    (tmp_path / "model" / "config.json").write_text('{"kind": "poet"}')
+    with pytest.raises(UserError, match="kind=poet: allowed is translator or classifier"):
+        tfnmt.load(tmp_path / "model")

@@ -1,0 +1,168 @@
+"""Batches: their form, which pairs are in them, and that an epoch is the same whenever asked for again."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfnmt.data.pair_batches import (
+    BatchingConfiguration,
+    count_dropped,
+    evaluation_batches,
+    training_batches,
+)
+from tfnmt.errors import UserError
+from tfnmt.text.tokenizers import END, START, WordTokenizer
+
+NUMBERS = [str(number) for number in range(1000)]
+# Word i has id i + 4. Pair i: source of 1 + i % 13 words, target of 1 + i % 11, both beginning with word i.
+TOKENIZER = WordTokenizer(NUMBERS)
+PAIRS = [(" ".join([NUMBERS[i]] * (1 + i % 13)), " ".join(NUMBERS[i : i + 1 + i % 11])) for i in range(300)]
+
+
+def dataset(pairs) -> tf.data.Dataset:
+    return tf.data.Dataset.from_tensor_slices(tuple(list(side) for side in zip(*pairs, strict=True)))
+
+
+def batches_of(pairs, epoch=0, skip=0, seed=7, **options) -> tf.data.Dataset:
+    configuration = BatchingConfiguration(**{"maximum_ratio": 20.0, **options})
+    return training_batches(dataset(pairs), TOKENIZER, TOKENIZER, configuration, seed, epoch, skip)
+
+
+def as_lists(batches) -> list:
+    return [
+        (inputs["source"].tolist(), inputs["target"].tolist(), labels.tolist())
+        for inputs, labels in batches.as_numpy_iterator()
+    ]
+
+
+def sources(batches) -> list[str]:
+    """The source sentence of every pair in the batches, in their order."""
+    return [line.decode() for inputs, _ in batches for line in TOKENIZER.decode(inputs["source"]).numpy()]
+
+
+def test_form_of_a_batch():
+    expected_source = [[4, END, 0, 0], [5, 6, 7, END]]
+    expected_target = [[START, 5, 6], [START, 4, 0]]
+    expected_labels = [[5, 6, END], [4, END, 0]]
+    pairs = [("0", "1 2"), ("1 2 3", "0")]
+    for batches in (
+        evaluation_batches(dataset(pairs), TOKENIZER, TOKENIZER, 2),
+        batches_of(pairs, batch_size=2),
+    ):
+        ((source, target, labels),) = as_lists(batches)
+        order = [0, 1] if source == expected_source else [1, 0]
+        assert source == [expected_source[i] for i in order]
+        assert target == [expected_target[i] for i in order]
+        assert labels == [expected_labels[i] for i in order]
+        inputs_spec, labels_spec = batches.element_spec
+        for spec in (inputs_spec["source"], inputs_spec["target"], labels_spec):
+            assert (spec.dtype, spec.shape.as_list()) == (tf.int32, [None, None])
+
+
+@pytest.mark.parametrize("batch_by, batch_size", [("sentences", 16), ("tokens", 60)])
+def test_an_epoch_has_every_pair_once_in_batches_no_larger_than_asked(batch_by, batch_size):
+    batches = batches_of(PAIRS, batch_by=batch_by, batch_size=batch_size)
+    assert sorted(sources(batches)) == sorted(source for source, _ in PAIRS)
+    for source, _, labels in as_lists(batches):
+        longest = max(np.shape(source)[1], np.shape(labels)[1])
+        assert len(source) * (longest if batch_by == "tokens" else 1) <= batch_size
+
+
+def test_sides_stay_together():
+    for inputs, labels in batches_of(PAIRS, batch_size=16):
+        assert inputs["source"][:, 0].numpy().tolist() == labels[:, 0].numpy().tolist()
+        assert inputs["target"][:, 1:].numpy().tolist() == tf.where(labels == END, 0, labels)[:, :-1].numpy().tolist()
+
+
+def test_batches_hold_sentences_of_similar_length():
+    for source, _, labels in as_lists(batches_of(PAIRS, batch_size=16)):
+        longer = np.maximum(np.sum(np.array(source) > 0, axis=1), np.sum(np.array(labels) > 0, axis=1))
+        assert longer.max() <= max(9, 1.3 * longer.min())
+
+
+def test_an_epoch_is_the_same_again_and_another_is_not():
+    epoch = tf.Variable(0, dtype=tf.int64)
+    batches = batches_of(PAIRS, epoch=epoch, batch_size=16)
+    first = as_lists(batches)
+    assert as_lists(batches) == first
+    epoch.assign(1)
+    second = as_lists(batches)
+    assert second != first
+    assert sorted(sources(batches)) == sorted(source for source, _ in PAIRS)
+    epoch.assign(0)
+    tf.random.set_seed(99)
+    assert as_lists(batches) == first
+    assert as_lists(batches_of(PAIRS, epoch=0, batch_size=16)) == first
+    assert as_lists(batches_of(PAIRS, epoch=1, batch_size=16)) == second
+    assert as_lists(batches_of(PAIRS, seed=8, batch_size=16)) != first
+
+
+def test_skip_leaves_out_the_batches_already_seen():
+    whole = as_lists(batches_of(PAIRS, batch_size=16))
+    assert as_lists(batches_of(PAIRS, skip=5, batch_size=16)) == whole[5:]
+    assert as_lists(batches_of(PAIRS, skip=len(whole), batch_size=16)) == []
+
+
+def test_the_number_of_batches_makes_their_length_known():
+    configuration = BatchingConfiguration(batch_size=16)
+    number = count_dropped(dataset(PAIRS), TOKENIZER, TOKENIZER, configuration).batches
+    batches = training_batches(dataset(PAIRS), TOKENIZER, TOKENIZER, configuration, seed=7, skip=2, number=number)
+    assert len(batches) == len(as_lists(batches)) == number - 2
+
+
+def test_a_small_shuffle_buffer_still_gives_every_pair():
+    assert sorted(sources(batches_of(PAIRS, shuffle_buffer=10))) == sorted(source for source, _ in PAIRS)
+
+
+KEPT = [("1 2 3", "1 2"), ("1", "1 2 3 4 5 6"), ("1 2 3 4 5 6", "1 2 3 4 5 6")]
+TOO_LONG = [("1 2 3 4 5 6 " * 3, "1"), ("1", "1 " * 17), ("1", "1" * 1_000_000), ("", "1 " * 1_000_000)]
+UNEVEN = [("1 2 3", "1 " * 13), ("1 " * 16, "1 2 3")]
+EMPTY = [("", "1"), ("1 2", " "), ("", "")]
+
+
+def test_filters_drop_and_count():
+    pairs = [KEPT[0], *TOO_LONG, *KEPT[1:], *UNEVEN, *EMPTY]
+    options = {"maximum_length": 16, "maximum_ratio": 4.0}
+    dropped = count_dropped(dataset(pairs), TOKENIZER, TOKENIZER, BatchingConfiguration(**options))
+    assert (dropped.kept, dropped.too_long, dropped.ratio, dropped.empty) == (3, 4, 2, 3)
+    assert str(dropped) == (
+        "kept 3 of 12 pairs; dropped 4 longer than 16 tokens (first: line 2), "
+        "2 with length ratio over 4.0 (first: line 8), 3 empty (first: line 10)"
+    )
+    assert sorted(sources(batches_of(pairs, **options))) == sorted(source for source, _ in KEPT)
+
+
+def test_pairs_right_at_the_limits_are_kept():
+    pairs = [("1 " * 16, "1 " * 4)]
+    dropped = count_dropped(
+        dataset(pairs), TOKENIZER, TOKENIZER, BatchingConfiguration(maximum_length=16, maximum_ratio=4.0)
+    )
+    assert str(dropped) == "kept all 1 pairs"
+
+
+@pytest.mark.parametrize("options", [{"batch_size": 16}, {"batch_size": 60, "batch_by": "tokens"}])
+def test_number_of_batches_is_foreseen(options):
+    pairs = PAIRS * 3
+    configuration = BatchingConfiguration(maximum_length=12, maximum_ratio=20.0, **options)
+    dropped = count_dropped(dataset(pairs), TOKENIZER, TOKENIZER, configuration)
+    assert dropped.too_long > 0
+    for epoch in range(2):
+        assert len(as_lists(batches_of(pairs, epoch=epoch, maximum_length=12, **options))) == dropped.batches
+
+
+def test_nothing_left_to_train_on():
+    with pytest.raises(UserError, match="no pair is left to train on: kept 0 of 3 pairs"):
+        count_dropped(dataset(EMPTY), TOKENIZER, TOKENIZER, BatchingConfiguration())
+
+
+def test_evaluation_keeps_every_pair_in_order():
+    pairs = [*EMPTY, *PAIRS[:50]]
+    batches = evaluation_batches(dataset(pairs), TOKENIZER, TOKENIZER, batch_size=8)
+    assert sources(batches) == [source.strip() for source, _ in pairs]
+    assert [len(source) for source, _, _ in as_lists(batches)] == [8] * 6 + [5]
+
+
+@pytest.mark.parametrize("wrong", [{"batch_size": 0}, {"batch_by": "words"}, {"maximum_ratio": 0.5}])
+def test_wrong_configuration_names_the_key(wrong):
+    with pytest.raises(UserError, match=next(iter(wrong))):
+        BatchingConfiguration(**wrong)

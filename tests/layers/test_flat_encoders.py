@@ -1,0 +1,113 @@
+"""The flat encoders against their equations in NumPy, and what padding may not change."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfnmt.layers.flat_encoders import BagOfWords, Convolutional, InceptionEncoder, Recurrent
+from tfnmt.layers.word_vectors import WordVectors
+
+WORDS = np.array([[4, 5, 6, 4], [5, 6, 0, 0], [6, 0, 0, 0]], np.int32)
+LENGTHS = (4, 2, 1)
+KINDS = {
+    "bag": BagOfWords,
+    "gru": lambda embedding: Recurrent(embedding, 4, "gru", bidirectional=True),
+    "lstm": lambda embedding: Recurrent(embedding, 4, "lstm", layers=2),
+    "cnn": lambda embedding: Convolutional(embedding, 4, (1, 3, 5)),
+    "cnn with maxout": lambda embedding: Convolutional(embedding, 4, (3,), "maxout"),
+    "inception": lambda embedding: InceptionEncoder(embedding, 8, layers=2),
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def float64():
+    """Double precision, so that nothing but a wrong equation makes a difference."""
+    keras.config.set_dtype_policy("float64")
+    yield
+    keras.config.set_dtype_policy("float32")
+
+
+def made(kind, **options):
+    """An encoder whose every trained weight is a random number."""
+    encoder = KINDS[kind](WordVectors(7, 3, **options))
+    encoder.build(None)
+    random = np.random.default_rng(1)
+    for weight in encoder.trainable_variables:
+        weight.assign(random.normal(size=weight.shape))
+    return encoder
+
+
+def root(encoder, words, training=False):
+    return encoder({"words": tf.constant(words)}, training=training)["root"].numpy()
+
+
+def vectors(encoder):
+    """The words' vectors of each sentence."""
+    return [encoder.embedding.E.embeddings.numpy()[WORDS[n, :length]] for n, length in enumerate(LENGTHS)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_padding_changes_nothing_in_training_either(kind):
+    options = {"projection": 5, "batch_normalization": True}
+    encoder, other = made(kind, **options), made(kind, **options)
+    longer = np.pad(WORDS, [(0, 0), (0, 5)])
+    for training in (True, False):
+        expected = root(encoder, WORDS, training)
+        assert expected.shape == (3, encoder.output_size)
+        np.testing.assert_allclose(root(other, longer, training), expected, atol=1e-9)
+    for value, expected in zip(other.get_weights(), encoder.get_weights(), strict=True):
+        np.testing.assert_allclose(value, expected, atol=1e-12)  # the moving averages among them
+
+
+def test_bag_of_words_is_a_sum():
+    encoder = made("bag")
+    np.testing.assert_allclose(root(encoder, WORDS), [x.sum(axis=0) for x in vectors(encoder)], atol=1e-12)
+
+
+def test_convolution_is_the_largest_of_windows():
+    encoder = made("cnn with maxout")
+    convolution = encoder.windows[0].convolution
+    kernel, bias = convolution.kernel.numpy().reshape(9, 8), convolution.bias.numpy()
+    for x, result in zip(vectors(encoder), root(encoder, WORDS), strict=True):
+        x = np.pad(x, [(1, 1), (0, 0)])
+        windows = np.array([x[i : i + 3].ravel() for i in range(len(x) - 2)])
+        pieces = (windows @ kernel + bias).reshape(-1, 4, 2)
+        np.testing.assert_allclose(result, pieces.max(axis=(0, 2)), atol=1e-12)
+
+
+def test_both_directions_of_a_recurrence_end_where_they_have_read_all():
+    encoder = made("gru")
+    forward = root(encoder, WORDS)[:, :4]
+    np.testing.assert_allclose(root(encoder, WORDS[1:2, :2])[0, :4], forward[1], atol=1e-12)
+    changed_first = WORDS.copy()
+    changed_first[0, 0] = 6
+    assert np.all(root(encoder, changed_first)[0] != root(encoder, WORDS)[0])
+
+
+def test_batch_normalisation_has_the_moments_of_the_real_words():
+    layer = WordVectors(7, 3, batch_normalization=True)
+    layer.build()
+    x = np.concatenate([layer.E.embeddings.numpy()[row[row != 0]] for row in WORDS])
+    expected = (x - x.mean(axis=0)) / np.sqrt(x.var(axis=0) + layer.normalization.epsilon)
+    result = layer(tf.constant(WORDS), training=True).numpy()
+    np.testing.assert_allclose(result[WORDS != 0], expected, atol=1e-6)
+    assert np.all(result[WORDS == 0] == 0)
+    np.testing.assert_allclose(layer.normalization.moving_mean.numpy(), 0.1 * x.mean(axis=0), atol=1e-6)
+
+
+def test_frozen_vectors_have_no_gradient():
+    layer = WordVectors(7, 3, trained=False, projection=2)
+    layer.build()
+    assert [variable.name for variable in layer.trainable_variables] == ["kernel", "bias"]
+
+
+def test_an_inception_module_has_four_branches():
+    with pytest.raises(ValueError, match="4 or more, not 3"):
+        InceptionEncoder(WordVectors(7, 3), 3)
+
+
+def test_the_first_branch_of_an_inception_module_makes_what_is_left_over():
+    encoder = InceptionEncoder(WordVectors(7, 3), 6)
+    encoder.build()
+    assert root(encoder, WORDS).shape == (len(WORDS), 6)

@@ -1,0 +1,75 @@
+"""Batches of trees for tests, in the form in which `tfnmt.data` makes them."""
+
+import numpy as np
+import tensorflow as tf
+
+from tfnmt.text.brackets import REDUCE, SHIFT, pointers_and_heights
+
+VOCABULARY = 11
+
+
+def random_tree(random, words):
+    """Transitions of a random tree of so many words."""
+    transitions, remaining, on_stack = [], words, 0
+    while remaining or on_stack > 1:
+        shift = remaining and (on_stack < 2 or random.random() < 0.5)
+        transitions.append(SHIFT if shift else REDUCE)
+        remaining -= bool(shift)
+        on_stack += 1 if shift else -1
+    return transitions
+
+
+def left_branching(words):
+    return [SHIFT] + [SHIFT, REDUCE] * (words - 1)
+
+
+def right_branching(words):
+    return [SHIFT] * words + [REDUCE] * (words - 1)
+
+
+def batch_of(trees, padding=0, seed=1):
+    """Trees as lists of transitions → a batch, with random words and so many words' padding more than it needs."""
+    random = np.random.default_rng(seed)
+    counts = [(len(tree) + 1) // 2 for tree in trees]
+    width = max(counts) + padding
+    words = np.zeros([len(trees), width], np.int32)
+    transitions = np.zeros([len(trees), 2 * width - 1], np.int32)
+    for s, (tree, count) in enumerate(zip(trees, counts, strict=True)):
+        words[s, :count] = random.integers(1, VOCABULARY, count)
+        transitions[s, : len(tree)] = tree
+    return as_batch(words, transitions)
+
+
+def as_batch(words, transitions):
+    left, right, height = pointers_and_heights(transitions)
+    arrays = {"words": words, "transitions": transitions, "left": left, "right": right, "height": height}
+    return {name: tf.constant(array, tf.int32) for name, array in arrays.items()}
+
+
+def shapes_of_trees():
+    """Batches of every odd shape, by name."""
+    random = np.random.default_rng(2)
+    return {
+        "one word": batch_of([[SHIFT]]),
+        "one example": batch_of([random_tree(random, 5)]),
+        "left branching": batch_of([left_branching(4), left_branching(6)]),
+        "right branching": batch_of([right_branching(6), right_branching(3)]),
+        "words only": batch_of([[SHIFT], [SHIFT]], padding=2),
+        "mixed": batch_of([random_tree(random, n) for n in (1, 7, 2, 5, 4)], padding=1),
+    }
+
+
+class Vectors(tf.Module):
+    """Word vectors as a table, so that a test may take their gradient."""
+
+    def __init__(self, size, dtype="float64"):
+        super().__init__()
+        self.output_size = size
+        values = np.random.default_rng(3).normal(size=[VOCABULARY, size])
+        self.table = tf.Variable(values, dtype=dtype)
+
+    def build(self, _=None):
+        pass
+
+    def __call__(self, ids, training=False):
+        return tf.gather(self.table, ids)

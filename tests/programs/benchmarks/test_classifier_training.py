@@ -1,0 +1,167 @@
+"""The benchmark of SPINN classifiers: the batches it draws, the products it counts, the figures it gives."""
+
+import json
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tfnmt.errors import UserError
+from tfnmt.text.brackets import REDUCE, SHIFT, pointers_and_heights
+from tfnmt_programs.benchmarks.classifier_training import compare_lengths, compare_training
+from tfnmt_programs.benchmarks.classifier_work import training_products_per_pair
+from tfnmt_programs.benchmarks.pair_batches import (
+    batches_of_file,
+    drawn_batches,
+    equally_long_batches,
+    one_by_one,
+    random_transitions,
+)
+
+OPTIONS = SimpleNamespace(
+    encoder="spinn-pi-nt",
+    units=4,
+    tracker_units=3,
+    embedding_size=5,
+    head_units=6,
+    batch_size=3,
+    batches=2,
+    examples=None,
+    task="snli",
+    parts=2,
+    rounds=2,
+    threads=1,
+    peer_threads=None,
+    peer="torch",
+    peer_python=sys.executable,
+    words=24,
+    lengths=(2, 6),
+)
+
+# Stands in for PyTorch: claims the weights of a small model, and to be done in half a second.
+FAKE_WORKER = """
+import json, sys
+print(json.dumps({"weights": {"reduce.left.weight": [10, 4]}, "torch": "none"}), flush=True)
+for line in sys.stdin:
+    print(json.dumps({"seconds": 0.5, "each": [0.25, 0.25], "memory_growth": 7}), flush=True)
+"""
+
+
+def test_random_trees_are_trees_of_all_words():
+    random = np.random.default_rng(1)
+    for words in (1, 2, 3, 20):
+        transitions = random_transitions(words, random)
+        assert (transitions.count(SHIFT), transitions.count(REDUCE)) == (words, words - 1)
+        pointers_and_heights(np.array(transitions))  # complains of what is no tree
+
+
+def test_drawn_pairs_are_as_long_as_those_of_snli():
+    batches = drawn_batches(batch_size=50, count=8, seed=1)
+    first, second = (
+        np.concatenate([np.split((sentences["words"] != 0).sum(axis=1), 2)[side] for sentences, _ in batches])
+        for side in (0, 1)
+    )
+    assert abs(first.mean() - 14) < 1 and abs(second.mean() - 8.3) < 1
+    sentences, labels = batches[0]
+    assert labels.shape == (50,) and set(labels) == {0, 1, 2}
+    np.testing.assert_array_equal(
+        (sentences["transitions"] == SHIFT).sum(axis=1), (sentences["words"] != 0).sum(axis=1)
+    )
+    again, _ = drawn_batches(batch_size=50, count=8, seed=1)[0]
+    np.testing.assert_array_equal(sentences["words"], again["words"])
+
+
+def test_pairs_one_by_one_keep_their_trees():
+    batch = drawn_batches(batch_size=3, count=1, seed=2)[0]
+    sentences, labels = batch
+    pairs = one_by_one([batch])
+    assert [int(label[0]) for _, label in pairs] == labels.tolist()
+    for i, (pair, _) in enumerate(pairs):
+        for name, array in pair.items():
+            width = array.shape[1]
+            np.testing.assert_array_equal(array, sentences[name][[i, 3 + i], :width])
+            assert not sentences[name][[i, 3 + i], width:].any()
+        assert pair["words"].all(axis=0).any() or pair["words"].shape[1] > 1
+
+
+def test_batches_of_one_length_have_so_many_words():
+    ((sentences, labels),) = equally_long_batches(words=24, length=6, count=1, seed=1)
+    assert sentences["words"].shape == (4, 6) and labels.shape == (2,)
+    assert sentences["words"].all() and sentences["transitions"].all()
+
+
+def test_batches_of_a_file(tmp_path):
+    tree = "( ( a dog ) runs )"
+    lines = ["gold_label\tsentence1_binary_parse\tsentence2_binary_parse"] + [f"neutral\t{tree}\t( it runs )"] * 5
+    (tmp_path / "pairs.txt").write_text("\n".join(lines) + "\n")
+    batches, tokenizer = batches_of_file(tmp_path / "pairs.txt", "snli", 2, 2, 1)
+    assert [len(labels) for _, labels in batches] == [2, 2]
+    assert batches[0][0]["words"].shape == (4, 3)
+    assert tokenizer.vocabulary_size == 4 + 4
+    with pytest.raises(UserError, match="has 2 full batches of 2 pairs, fewer than 3"):
+        batches_of_file(tmp_path / "pairs.txt", "snli", 2, 3, 1)
+
+
+def test_products_are_counted_by_what_each_weight_meets():
+    weights = {
+        "encoder/words/E/embeddings": (100, 2),
+        "encoder/words/projection/kernel": (2, 8),  # 5 words, whose own gradient is not wanted
+        "encoder/words/projection/bias": (8,),
+        "encoder/compose/W": (8, 20),  # 3 parents
+        "encoder/tracker/cell/W": (12, 3),  # 8 steps
+        "head/hidden_0/kernel": (16, 6),  # 1 pair
+    }
+    words = np.array([[5, 6, 7], [5, 6, 0]])
+    transitions = np.array([[SHIFT, SHIFT, REDUCE, SHIFT, REDUCE], [SHIFT, SHIFT, REDUCE, 0, 0]])
+    batch = ({"words": words, "transitions": transitions}, np.array([1]))
+    multiplications = 2 * 5 * 2 * 8 + 3 * (3 * 8 * 20 + 8 * 12 * 3 + 16 * 6)
+    assert training_products_per_pair(weights, [batch]) == 2 * multiplications
+    assert training_products_per_pair(weights, [batch, batch]) == 2 * multiplications
+
+
+@pytest.fixture
+def quick_matrix_rate(monkeypatch):
+    """Not measured again and again."""
+    monkeypatch.setattr("tfnmt_programs.benchmarks.classifier_training.machine_rate", lambda: 100.0)
+
+
+def test_figures_beside_a_peer(tmp_path, monkeypatch, quick_matrix_rate):
+    (tmp_path / "spinn_worker.py").write_text(FAKE_WORKER)
+    monkeypatch.setattr("tfnmt_programs.benchmarks.spinn_peer.PEERS", tmp_path)
+    figures = compare_training(OPTIONS)
+    assert figures["peer"] == 2 * 3 / 0.5
+    assert figures["unit"] == "pairs/s"
+    assert (figures["peer_weights"], figures["peer_memory_growth"]) == (40, 7)
+    assert figures["ratio_min"] <= figures["ratio"] <= figures["ratio_max"]
+    assert figures["matrix_gflops"] == 100
+    assert figures["share_of_matrix_rate"] == pytest.approx(figures["ours"] * figures["mflop_per_pair"] / 1e5)
+    json.dumps(figures)
+
+
+def test_figures_by_length_and_one_by_one(monkeypatch, quick_matrix_rate):
+    trained = []
+
+    def timed_fit(model, batches):
+        def train():
+            trained.append([sentences["words"].shape for sentences, _ in batches])
+            return 0.5 * len(batches)
+
+        return 3.0, train
+
+    monkeypatch.setattr("tfnmt_programs.benchmarks.classifier_training.timed_fit", timed_fit)
+    figures = compare_lengths(OPTIONS)
+    assert (figures["ours"], figures["peer"], figures["growth"], figures["unit"]) == (48, 48, 1, "words/s")
+    assert trained[:2] == [[(4, 6)] * 2, [(12, 2)] * 2]
+
+    trained.clear()
+    figures = compare_training(SimpleNamespace(**vars(OPTIONS) | {"peer": "batch-1", "peer_python": None}))
+    assert {len(batches) for batches in trained} == {2, 6}  # the same pairs, three by three and one by one
+    assert (figures["ours"], figures["peer"], figures["ratio"]) == (3 / 0.5, 1 / 0.5, 3)
+    assert figures["first_step_seconds"] == 3
+    assert "peer_weights" not in figures
+
+
+def test_torch_needs_a_python():
+    with pytest.raises(UserError, match="--peer-python is missing: a Python that has torch"):
+        compare_training(SimpleNamespace(**vars(OPTIONS) | {"peer_python": None}))

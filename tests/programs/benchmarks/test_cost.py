@@ -1,0 +1,145 @@
+"""The multiplications of a forward pass: by hand, and beside TensorFlow's profiler."""
+
+import io
+import json
+
+import cost
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfnmt.errors import UserError
+from tfnmt.layers.recurrence import held_for_one_step
+from tfnmt.translation.configuration import TranslatorConfiguration
+from tfnmt_programs.benchmarks.cost import multiplications_by_part, multiplications_of_the_post, untrained
+from tfnmt_programs.benchmarks.work import our_weights, products_per_target_word
+
+SIZES = {
+    "source_embedding_size": 3,
+    "target_embedding_size": 5,
+    "encoder_units": 7,
+    "decoder_units": 14,
+    "attention_units": 11,
+}
+VOCABULARY, T, T_ = 20, 4, 6
+
+
+def model_of(**options):
+    return untrained(TranslatorConfiguration(**SIZES | options), VOCABULARY)
+
+
+def test_the_posts_own_model_costs_what_the_post_says():
+    options = {"bidirectional": False, "attention": "none", "conditional": False, "deep_output": False}
+    model = model_of(**options, decoder_units=7)
+    post, here = (count(model, T, T) for count in (multiplications_of_the_post, multiplications_by_part))
+    assert [post[part] for part in post if part[0].isdigit()] == [
+        T * 20,
+        T * 3 * 21,
+        T * 7 * 21,
+        T * 7 * 21,
+        T * 7 * 21,
+        T * 7 * 5,
+        T * 5 * 20,
+        T * 20,
+    ]
+    for line in "23458":
+        part = next(part for part in post if part.startswith(line))
+        assert here[part] == post[part], part
+    assert here["1. source words to embeddings"] == here["   attention"] == 0  # looked up
+    assert here["   u_{i-1} to z_i"] == T * 5 * 21
+    assert here["6. decoder to target embeddings"] == 0  # no deep output: words are scored from z_i itself
+    assert here["7. target embeddings to output"] == T * 7 * 20
+
+
+def unrolled(model, source, target):
+    """The forward pass with Python loops, which the profiler can count: it passes over what is in a graph's loop."""
+    encoder, decoder = model.encoder, model.decoder
+    mask = tf.transpose(source) != 0
+    s = encoder.E(tf.transpose(source))
+    for i in range(0, len(encoder.cells), encoder.directions):
+        both = []
+        for direction, cell in enumerate(encoder.cells[i : i + encoder.directions]):
+            projected, held = cell.project(s), held_for_one_step(cell.loop_weights(), cell.loop_constants())
+            states = (tf.zeros([source.shape[0], cell.units]),) * cell.number_of_states
+            times = range(source.shape[1])[:: -1 if direction else 1]
+            outputs = {}
+            for t in times:
+                states = cell.step(projected[t], states, held)
+                outputs[t] = states[0]
+            both.append((tf.stack([outputs[t] for t in sorted(outputs)]), states[0]))
+        s, summary = (tf.concat(parts, axis=-1) for parts in zip(*both, strict=True))
+    encoded = {"states": tf.transpose(s, [1, 0, 2]), "mask": tf.transpose(mask), "summary": summary}
+    states, memory = decoder.start(encoded)
+    scores = []
+    for t in range(target.shape[1]):
+        e, states, _ = decoder.step(target[:, t], states, memory)
+        scores.append(e)
+    return tf.stack(scores, axis=1)
+
+
+def profiled_products(function):
+    """FLOP of all matrix products in the graph of a function, by TensorFlow's profiler."""
+    graph = tf.function(function, autograph=False).get_concrete_function().graph
+    builder = tf.compat.v1.profiler.ProfileOptionBuilder
+    options = builder(builder.float_operation()).with_empty_output().build()
+    pending, total = [tf.compat.v1.profiler.profile(graph, cmd="op", options=options)], 0
+    while pending:
+        operation = pending.pop()
+        pending += operation.children
+        total += operation.float_ops if "MatMul" in operation.name else 0
+    return total
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"attention": "none", "conditional": False, "cell": "lstm", "encoder_layers": 2, "decoder_layers": 2},
+        {"attention": "dot", "input_feeding": True, "tied_embeddings": True},
+        {"attention": "general", "deep_output": False, "bidirectional": False},
+    ],
+)
+def test_the_profiler_counts_the_same(options):
+    model = model_of(**options)
+    source, target = (tf.constant(np.full([1, words], 5, np.int32)) for words in (T, T_))
+    expected = model({"source": source, "target": target})
+    np.testing.assert_allclose(unrolled(model, source, target), expected, atol=1e-5)
+    parts = multiplications_by_part(model, T, T_)
+    counted = sum(parts.values()) - parts["8. softmax"]
+    assert profiled_products(lambda: unrolled(model, source, target)) == 2 * counted
+
+
+def test_the_benchmark_counts_the_same():
+    model = model_of()
+    parts = multiplications_by_part(model, T, T_)
+    batch = {"source": np.ones([3, T]), "target": np.ones([3, T_])}, np.ones([3, T_])
+    counted = sum(parts.values()) - parts["8. softmax"]
+    assert products_per_target_word(*our_weights(model), [batch]) == pytest.approx(2 * counted / T_)
+
+
+def test_the_script_prints_one_object_or_a_table(monkeypatch):
+    monkeypatch.setattr("tfnmt_programs.benchmarks.cost.matrix_rate", lambda *shape: 100.0)
+    options = ["--preset", "tiny", "--set", *(f"{key}={value}" for key, value in SIZES.items()), "vocabulary_size=20"]
+    options += ["--source-words", T, "--target-words", T_, "--batch-size", 2]
+    figures = json.loads(call(*options, "--json"))
+    assert figures["multiplications_here"] == sum(multiplications_by_part(model_of(), T, T_).values())
+    assert figures["flop_per_word"] == 2 * figures["multiplications_here"] / T_
+    assert figures["seconds_per_word_at_matrix_rate"] == pytest.approx(
+        figures["flop_per_word"] / figures["matrix_gflops"] / 1e9
+    )
+    assert 0 < figures["seconds_per_word_forward"] < 1 and 0 < figures["seconds_per_word_greedy"] < 1
+    table = call(*options).splitlines()
+    assert table[2].split()[-1] == f"{figures['parts']['2. source embeddings to the encoder']['here']:,}"
+
+
+def test_what_is_wrong_with_the_options():
+    with pytest.raises(UserError, match="unknown key .decoder_unit.; the nearest is .decoder_units."):
+        call("--set", "decoder_unit=3")
+    with pytest.raises(UserError, match="unknown preset 'rnn'; the nearest is 'rnnsearch'"):
+        call("--preset", "rnn")
+
+
+def call(*arguments):
+    output = io.StringIO()
+    cost.main(cost.parser().parse_args([str(argument) for argument in arguments]), output)
+    return output.getvalue()

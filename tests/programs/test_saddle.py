@@ -1,0 +1,43 @@
+import numpy as np
+import pytest
+
+from tfnmt_programs.figures.saddle import OPTIMIZERS, START, descend, draw_saddle, escape_step, height, write_saddle
+
+
+def test_at_the_saddle_the_gradient_is_zero():
+    assert height(0.0, 0.0) == 0 and height(1.0, 0.0) == 0.5 and height(0.0, 1.0) == -0.5
+
+
+def test_sgd_goes_by_hand():
+    way = descend(OPTIMIZERS["SGD"](), steps=3)
+    x, y = START
+    expected = [(x * 0.98**i, y * 1.02**i) for i in range(4)]  # x ← x − 0.02 x, y ← y + 0.02 y
+    np.testing.assert_allclose(way, expected, rtol=1e-5)
+
+
+def test_momentum_goes_by_hand():
+    way = descend(OPTIMIZERS["momentum"](), steps=2)
+    x, first = START[0], -0.02 * START[0]
+    second = 0.9 * first - 0.02 * (x + first)
+    assert way[:, 0] == pytest.approx([x, x + first, x + first + second])
+
+
+def test_rmsprop_leaves_at_once_and_sgd_waits():
+    found = {name: descend(OPTIMIZERS[name](), steps=40) for name in ("SGD", "RMSprop")}
+    assert escape_step(found["SGD"]) is None
+    assert 20 < escape_step(found["RMSprop"]) < 40
+    figure = draw_saddle(found)
+    labels = [text.get_text() for text in figure.axes[1].get_legend().get_texts()]
+    assert labels[0] == "SGD: still there" and labels[1].startswith("RMSprop: y = 1 after ")
+
+
+def test_the_step_of_escape_is_the_first():
+    way = np.array([[0, 0.1], [0, 0.9], [0, -1.2], [0, 3]])
+    assert escape_step(way) == 2 and escape_step(way, distance=5) is None
+
+
+def test_it_is_written_moving_too(tmp_path, monkeypatch):
+    monkeypatch.setattr("tfnmt_programs.figures.saddle.OPTIMIZERS", {"SGD": OPTIMIZERS["SGD"]})
+    monkeypatch.setattr("tfnmt_programs.figures.saddle.FRAMES", 3)
+    assert write_saddle(tmp_path / "a.gif", steps=4) == {"SGD": None}
+    assert (tmp_path / "a.gif").read_bytes().startswith(b"GIF89a")

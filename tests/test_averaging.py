@@ -1,0 +1,65 @@
+"""Averaging the checkpoints of a run: the means, and what is wrong in one line."""
+
+import keras
+import numpy as np
+import pytest
+
+import tfnmt
+from tests.translation.test_searcher import SIZES
+from tfnmt.averaging import average_checkpoints
+from tfnmt.errors import UserError
+from tfnmt.text.tokenizers import WordTokenizer
+from tfnmt.training.checkpoints import Checkpoints
+from tfnmt.training.configuration import TrainingConfiguration
+from tfnmt.training.model_directory import save_configuration, save_tokenizers, save_weights
+from tfnmt.training.progress import Progress
+from tfnmt.translation.training import compile_for_training
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run's directory with three checkpoints, whose weights are 1, 2 and 6 times the model's own."""
+    directory = tmp_path_factory.mktemp("run")
+    keras.utils.set_random_seed(1)
+    tokenizer = WordTokenizer(["a", "b"])
+    model = tfnmt.Translator(tfnmt.TranslatorConfiguration(**SIZES, output_dropout=0.1), tokenizer, tokenizer)
+    save_tokenizers(model, directory)
+    save_configuration(model, directory)
+    save_weights(model, directory)
+    compile_for_training(model, TrainingConfiguration(weight_average=0.9), 10)
+    model.optimizer.build(model.trainable_variables)
+    progress, own = Progress(10), model.get_weights()
+    checkpoints = Checkpoints(directory / "checkpoints", model, progress, keep=3)
+    for progress.steps, factor in ((5, 1), (10, 2), (15, 6)):
+        for weight, value in zip(model.weights, own, strict=True):
+            weight.assign(factor * value)
+        checkpoints.save()
+    return directory, own
+
+
+def test_the_mean_of_the_last(run, tmp_path):
+    directory, own = run
+    for last, names, factor in ((2, ["step-15", "step-10"], 4), (3, ["step-15", "step-10", "step-5"], 3)):
+        assert average_checkpoints(directory, last, tmp_path / str(last)) == names
+        model = tfnmt.load(tmp_path / str(last))
+        for value, expected in zip(model.get_weights(), own, strict=True):
+            np.testing.assert_allclose(value, factor * expected, rtol=1e-6)
+    with pytest.raises(UserError, match="2: a model is there already; name another --output"):
+        average_checkpoints(directory, 1, tmp_path / "2")
+
+
+def test_what_is_wrong_is_told(run, tmp_path):
+    directory, _ = run
+    with pytest.raises(UserError, match="checkpoints: has 3 of the 4 checkpoints asked for"):
+        average_checkpoints(directory, 4, tmp_path / "new")
+    with pytest.raises(UserError, match="nowhere: there is no such model directory"):
+        average_checkpoints("nowhere", 1, tmp_path / "new")
+    other = tfnmt.TranslatorConfiguration(**SIZES | {"decoder_units": 5})
+    tokenizers = tfnmt.load(directory).tokenizers
+    save_tokenizers(tfnmt.Translator(other, *tokenizers), tmp_path)
+    save_configuration(tfnmt.Translator(other, *tokenizers), tmp_path)
+    save_weights(tfnmt.Translator(other, *tokenizers), tmp_path)
+    (tmp_path / "checkpoints").symlink_to(directory / "checkpoints")
+    with pytest.raises(UserError, match="checkpoints: is of another model than config.json tells of"):
+        average_checkpoints(tmp_path, 1, tmp_path / "new")
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,77 @@
+"""Writing files: whole or not at all."""
+
+import os
+import threading
+
+import pytest
+import tensorflow as tf
+
+from tfnmt.errors import UserError
+from tfnmt.files import saving, written_whole
+
+END = "what was saved before is whole: put that right, then run it again (training: with --resume)"
+
+
+def test_a_file_takes_the_place_of_the_old_one_when_it_is_written(tmp_path):
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+    with written_whole(path) as part:
+        part.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("kind", [ZeroDivisionError, KeyboardInterrupt])
+def test_what_goes_wrong_meanwhile_leaves_the_old_one(kind, tmp_path):
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+    with pytest.raises(kind), written_whole(path) as part:
+        part.write_text("half")
+        raise kind
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_is_one_line(tmp_path, full_disk):
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+    with full_disk(1000), pytest.raises(UserError) as caught, written_whole(path) as part:
+        part.write_text("x" * 2000)
+    assert str(caught.value) == f"{path}: cannot be written (File too large); {END}"
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_directory_that_is_not_there_is_one_line(tmp_path):
+    path = tmp_path / "absent" / "file.txt"
+    with pytest.raises(UserError) as caught, written_whole(path) as part:
+        part.write_text("x")
+    assert str(caught.value) == f"{path}: cannot be written (No such file or directory); {END}"
+
+
+def test_a_link_stays_and_what_it_points_to_is_written(tmp_path):
+    path, link = tmp_path / "file.txt", tmp_path / "link.txt"
+    path.write_text("old")
+    link.symlink_to(path)
+    with written_whole(link) as part:
+        part.write_text("new")
+    assert link.is_symlink() and path.read_text() == "new"
+
+
+def test_a_pipe_is_written_to_and_stays(tmp_path):
+    path, read = tmp_path / "pipe", []
+    os.mkfifo(path)
+    reader = threading.Thread(target=lambda: read.append(path.read_text()))
+    reader.start()
+    with written_whole(path) as part:
+        part.write_text("new")
+    reader.join()
+    assert read == ["new"] and path.is_fifo()
+
+
+def test_what_tensorflow_says_is_told_without_its_own_concerns():
+    message = "{{function_node __wrapped__SaveV2}} /x/part-0; No space left on device [Op:SaveV2]\nmore"
+    with pytest.raises(UserError) as caught, saving("x"):
+        raise tf.errors.ResourceExhaustedError(None, None, message)
+    assert str(caught.value) == f"x: cannot be written (No space left on device); {END}"

@@ -1,0 +1,121 @@
+"""A model's directory: what is saved is loaded, and whatever is wrong with it is told in one line."""
+
+import json
+import shutil
+
+import keras
+import numpy as np
+import pytest
+
+import tfnmt
+from tfnmt.errors import UserError
+from tfnmt.text.configuration import TextConfiguration
+from tfnmt.text.tokenizers import SubwordTokenizer, WordTokenizer
+from tfnmt.training.model_directory import read_configuration, save_configuration, save_tokenizers, save_weights
+
+LINES = [f"{a} {b}" for a in ("der", "ein", "kein") for b in ("Hund", "Hase", "Mann", "Baum")]
+SIZES = {name: 4 for name in ("source_embedding_size", "target_embedding_size", "encoder_units", "attention_units")}
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A model of one tokenizer of each kind, and the directory it was saved to."""
+    directory = tmp_path_factory.mktemp("model") / "new" / "directory"
+    keras.utils.set_random_seed(1)
+    configuration = tfnmt.TranslatorConfiguration(**SIZES, decoder_units=8)
+    tokenizers = SubwordTokenizer.train(LINES, 20), WordTokenizer.train(LINES)
+    model = tfnmt.Translator(configuration, *tokenizers)
+    save_tokenizers(model, directory)
+    save_configuration(model, directory, text=TextConfiguration(lowercase=True))
+    save_weights(model, directory)
+    return model, directory
+
+
+@pytest.fixture
+def copy(saved, tmp_path):
+    """A directory to break."""
+    return shutil.copytree(saved[1], tmp_path / "copy")
+
+
+def test_round_trip(saved):
+    model, directory = saved
+    loaded = tfnmt.load(directory)
+    assert loaded.configuration == model.configuration
+    for value, expected in zip(loaded.get_weights(), model.get_weights(), strict=True):
+        np.testing.assert_array_equal(value, expected)
+    assert loaded.translate(LINES) == model.translate(LINES)
+    assert read_configuration(directory, text=TextConfiguration) == {"text": TextConfiguration(lowercase=True)}
+    files = ["config.json", "model.weights.h5", "source.json", "source.model", "target.json", "target.txt"]
+    assert sorted(path.name for path in directory.iterdir()) == files
+
+
+BREAKS = {
+    "missing": lambda path: path.unlink(),
+    "empty": lambda path: path.write_bytes(b""),
+    "cut short": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    "garbage": lambda path: path.write_bytes(np.random.default_rng(0).bytes(path.stat().st_size)),
+}
+
+
+@pytest.mark.parametrize("how", BREAKS)
+@pytest.mark.parametrize(
+    "name", ["config.json", "model.weights.h5", "source.json", "source.model", "target.json", "target.txt"]
+)
+def test_a_broken_file_is_named(name, how, copy):
+    BREAKS[how](copy / name)
+    with pytest.raises(UserError) as caught:
+        tfnmt.load(copy)
+    message = str(caught.value)
+    assert message.startswith(f"{copy / name}: ")
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    "text, complaint",
+    [
+        ("[]", "the key 'model' is missing"),
+        ("5", "the key 'model' is missing"),
+        ('{"text": {}}', "the key 'model' is missing"),
+        ('{"model": 5}', "allowed is the fields of TranslatorConfiguration"),
+        ('{"model": {"encoder_unit": 5}}', "unknown key 'encoder_unit'; the nearest is 'encoder_units'"),
+        ('{"model": {"encoder_units": "five"}}', "encoder_units=five: allowed is an integer"),
+    ],
+)
+def test_a_configuration_that_is_none(text, complaint, copy):
+    (copy / "config.json").write_text(text)
+    with pytest.raises(UserError) as caught:
+        tfnmt.load(copy)
+    assert str(caught.value).startswith(f"{copy / 'config.json'}: ")
+    assert complaint in str(caught.value)
+
+
+def test_weights_of_another_model(copy):
+    description = json.loads((copy / "config.json").read_text())
+    description["model"]["decoder_units"] = 9
+    (copy / "config.json").write_text(json.dumps(description))
+    with pytest.raises(UserError, match="model.weights.h5: is broken, cut short or of another model"):
+        tfnmt.load(copy)
+
+
+def test_no_directory(tmp_path):
+    with pytest.raises(UserError) as caught:
+        tfnmt.load(tmp_path / "absent")
+    assert str(caught.value) == f"{tmp_path / 'absent'}: there is no such model directory"
+
+
+def test_a_full_disk_leaves_the_model(saved, copy, full_disk):
+    model, _ = saved
+    before = {path.name: path.read_bytes() for path in copy.iterdir()}
+    with full_disk(500):
+        with pytest.raises(UserError, match=r"model.weights.h5: cannot be written \(File too large\)"):
+            save_weights(model, copy)
+        with pytest.raises(UserError, match=r"config.json: cannot be written \(File too large\)"):
+            save_configuration(model, copy)
+    assert {path.name: path.read_bytes() for path in copy.iterdir()} == before
+    tfnmt.load(copy)
+
+
+def test_a_directory_that_cannot_be_made(saved, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(UserError, match=r"file/model: cannot be written \(Not a directory\)"):
+        save_tokenizers(saved[0], tmp_path / "file" / "model")

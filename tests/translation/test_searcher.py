@@ -1,0 +1,226 @@
+"""From text to text with every search: what must not depend on what, constraints, ensembles, edge cases."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfnmt.data.samples.translation import sample_pairs
+from tfnmt.errors import UserError
+from tfnmt.search.step import NEVER
+from tfnmt.text.tokenizers import END, PADDING, START, UNKNOWN, SubwordTokenizer, WordTokenizer
+from tfnmt.translation.configuration import TranslatorConfiguration
+from tfnmt.translation.search_configuration import SearchConfiguration
+from tfnmt.translation.searcher import Searcher
+from tfnmt.translation.translator import Translator
+
+PAIRS = sample_pairs(60, 1, "dev")
+SOURCES, TARGETS = map(list, zip(*PAIRS, strict=True))
+TEXTS = [*SOURCES[:24], "", "   ", "zebra", SOURCES[0]]
+SIZES = dict.fromkeys(
+    ("source_embedding_size", "target_embedding_size", "encoder_units", "decoder_units", "attention_units"), 8
+)
+
+
+def made(tokenizers=None, seed=1, bias=None, sharpness=4.0, **options):
+    """A random model, sharp enough to write something else for each sentence."""
+    tokenizers = tokenizers or (WordTokenizer.train(SOURCES), WordTokenizer.train(TARGETS))
+    keras.utils.set_random_seed(seed)
+    model = Translator(TranslatorConfiguration(**SIZES | options), *tokenizers)
+    for weight in model.weights:
+        weight.assign(sharpness * weight)
+    of_words = np.zeros(tokenizers[1].vocabulary_size)
+    for word, value in (bias or {}).items():
+        of_words[word] = value
+    model.decoder.b.assign(of_words)
+    return model
+
+
+@pytest.fixture(scope="module")
+def model():
+    return made()
+
+
+def texts_of(found):
+    return [[text.decode() for text in one.texts] for one in found]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"method": "greedy"}, {"method": "sample", "temperature": 1.5, "top_k": 30}, {"beam_size": 5, "n_best": 2}],
+    ids=["greedy", "sample", "beam"],
+)
+def test_a_translation_does_not_depend_on_its_company(model, options):
+    searcher = Searcher(model, SearchConfiguration(**options))
+    together = searcher.translate(TEXTS)
+    expected = texts_of(together)
+    assert len({texts[0] for texts in expected}) > 12
+    assert expected[24][0] == expected[25][0] == ""
+    assert expected[0] == expected[-1]
+    for batch_size in (1, 7, 64):
+        order = np.random.default_rng(batch_size).permutation(len(TEXTS))
+        found = searcher.translate([TEXTS[i] for i in order], batch_size)
+        assert texts_of(found) == [expected[i] for i in order]
+    for one in together:
+        assert (np.diff(one.scores) <= 0).all()
+        assert not np.isin(one.ids[:, : one.lengths.max(initial=0)], [START, END]).any()
+        assert len({tuple(row) for row in one.ids.tolist()}) == max(1, (one.scores > NEVER).sum())
+
+
+def test_a_seed_and_a_key_decide_what_is_drawn(model):
+    texts = tf.constant(SOURCES[:1] * 3)
+    draw = {seed: Searcher(model, SearchConfiguration(method="sample", seed=seed)) for seed in (1, 2)}
+    one, same, other = draw[1].find(texts, keys=tf.constant([5, 5, 6])).texts[:, 0].numpy()
+    assert one == same != other
+    assert draw[2].find(texts, keys=tf.constant([5, 5, 6])).texts[0, 0].numpy() != one
+
+
+def test_a_beam_of_one_is_greedy_and_a_model_twice_is_the_model(model):
+    greedy = Searcher(model, SearchConfiguration(method="greedy")).translate(TEXTS[:9])
+    alone = Searcher(model, SearchConfiguration(beam_size=1)).translate(TEXTS[:9])
+    twice = Searcher([model, model], SearchConfiguration(beam_size=1)).translate(TEXTS[:9])
+    assert texts_of(greedy) == texts_of(alone) == texts_of(twice)
+    np.testing.assert_allclose([one.scores for one in twice], [one.scores for one in greedy], rtol=1e-4)
+
+
+def test_an_ensemble_must_share_its_vocabularies(model):
+    others = WordTokenizer(["other", "words"])
+    with pytest.raises(UserError, match="model 1 and model 2 of the ensemble differ in their target vocabulary"):
+        Searcher([model, made((model.source_tokenizer, others))])
+    with pytest.raises(UserError, match="models=0: allowed is one or more"):
+        Searcher([])
+
+
+def test_an_ensemble_takes_the_mean_of_probabilities(model):
+    tokenizers = model.source_tokenizer, model.target_tokenizer
+    other = made(tokenizers, seed=2, attention="none", maximum_source_length=4)
+    ids, texts = tf.constant([START]), tf.constant([SOURCES[0]])
+    together = Searcher([model, other], SearchConfiguration(method="greedy"))
+    found = together.find(texts)
+    source = other.source_ids(texts)
+    assert source.shape[1] == 5
+    steps = [part.search_step(source) for part in (model, other)]
+    of_each = [step(ids, states, memory)[0] for step, states, memory in steps]
+    mean = np.mean(np.exp(of_each), axis=0)
+    assert found.ids[0, 0, 0] == np.argmax(np.where(np.arange(mean.shape[1]) == PADDING, 0, mean)[0])
+
+
+def test_everything_at_once_is_core_operations_only():
+    """And those of TensorFlow Text that the stock server links."""
+    tokenizer = SubwordTokenizer.train(iter(SOURCES + TARGETS), 120)
+    model = made((tokenizer, tokenizer), bias={UNKNOWN: 3.0})
+    configuration = SearchConfiguration(
+        beam_size=3,
+        n_best=2,
+        coverage_penalty=0.2,
+        no_repeated_ngram=3,
+        minimum_length=2,
+        replace_unknown=True,
+        alignments=True,
+    )
+    searcher = Searcher([model, model], configuration)
+    function = searcher.function(with_prefixes=True)
+    definition = function.get_concrete_function().graph.as_graph_def()
+    nodes = [*definition.node, *(node for part in definition.library.function for node in part.node_def)]
+    ops = {node.op for node in nodes}
+    text_ops = {op for op in ops if op not in dir(tf.raw_ops)}
+    assert {op for op in text_ops if "Sentencepiece" not in op} == {"NormalizeUTF8"}
+    assert not [op for op in ops if "PyFunc" in op]
+
+    prefixes = [TARGETS[0].split()[0], "", "Ding 猫 und", "x"]
+    found = searcher.translate([SOURCES[0], SOURCES[1], SOURCES[2], ""], 4, prefixes)
+    assert texts_of(found)[3] == ["", ""] and found[3].scores.tolist() == [0, NEVER]
+    for one, prefix in zip(found[:3], prefixes[:3], strict=True):
+        for text, alignment in zip(one.texts, one.alignments, strict=True):
+            text = text.decode()
+            assert text.startswith(prefix) and "<unk>" not in text
+            assert [int(pair.split(b"-")[1]) for pair in alignment.split()] == list(range(len(text.split())))
+
+
+def test_unknown_words_are_replaced_by_those_attended_to():
+    model = made(bias={UNKNOWN: 1000.0})
+    text = "zebra and okapi"
+    configuration = {"method": "greedy", "maximum_length_factor": 0.0, "maximum_length_offset": 4}
+    searcher = Searcher(model, SearchConfiguration(**configuration, replace_unknown=True, alignments=True))
+    (found,) = searcher.translate([text])
+    places = found.attention[0, :, :3].argmax(axis=1)
+    assert found.texts[0].decode().split() == [text.split()[place] for place in places]
+    assert found.alignments[0].decode() == " ".join(f"{place}-{i}" for i, place in enumerate(places))
+    (found,) = Searcher(model, SearchConfiguration(**configuration)).translate([text])
+    assert found.texts[0] == b"<unk> <unk> <unk> <unk>"
+    (found,) = Searcher(model, SearchConfiguration(**configuration, no_unknown=True)).translate([text])
+    assert b"<unk>" not in found.texts[0]
+
+
+def test_what_is_banned_is_never_written():
+    word = WordTokenizer.train(TARGETS).vocabulary()[0]
+    model = made(bias={PADDING: 1000.0, START: 1000.0, 4: 500.0})
+    (found,) = Searcher(model, SearchConfiguration(beam_size=2)).translate(SOURCES[:1])
+    assert set(found.ids[0, : found.lengths[0]]) == {4}
+    c = SearchConfiguration(beam_size=2, banned_words=(word,), no_repeated_ngram=1, minimum_length=6)
+    (found,) = Searcher(model, c).translate(SOURCES[:1])
+    words = found.texts[0].decode().split()
+    assert word not in words and len(set(words)) == len(words) >= 6
+    with pytest.raises(UserError, match="banned_words=zebra: allowed is words that are one token"):
+        Searcher(model, SearchConfiguration(banned_words=("zebra",)))
+
+
+@pytest.mark.parametrize("options", [{"method": "sample"}, {"beam_size": 40}], ids=["sample", "wide beam"])
+def test_a_sentence_that_never_ends_ends(options):
+    """Also with a beam that is wider than the vocabulary, where there may be fewer translations than asked for."""
+    tokenizer = WordTokenizer(["a", "b"])
+    model = made((tokenizer, tokenizer), bias={END: -1000.0})
+    n_best = options.get("beam_size", 1)
+    limits = {"maximum_length_factor": 1.5, "maximum_length_offset": 1}
+    searcher = Searcher(model, SearchConfiguration(**options, **limits, n_best=n_best))
+    found = searcher.translate(["a b a", "", "b"])
+    for one, length, count in zip(found, (5, 0, 2), (364, 1, 1 + 3 + 9), strict=True):
+        assert (one.scores > NEVER).sum() == min(n_best, count)
+        assert one.lengths[0] == length
+
+
+def test_mixed_precision(model):
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        rough = made()
+    finally:
+        keras.config.set_dtype_policy("float32")
+    (found,), (expected,) = (
+        Searcher(each, SearchConfiguration(beam_size=2, alignments=True)).translate(SOURCES[:1])
+        for each in (rough, model)
+    )
+    np.testing.assert_allclose(found.attention[0, 0], expected.attention[0, 0], atol=0.05)
+
+
+def test_an_empty_batch(model):
+    found = Searcher(model, SearchConfiguration(beam_size=2, alignments=True)).find(tf.constant([], tf.string))
+    assert found.texts.shape == found.alignments.shape == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "options, complaint",
+    [
+        ({"beam_size": 0}, "beam_size=0: allowed is"),
+        ({"beam_size": 65537}, "beam_size=65537: allowed is"),
+        ({"seed": -1}, "seed=-1: allowed is"),
+        ({"method": "greedy", "coverage_penalty": 0.5}, "coverage_penalty=0.5: allowed is 0 without method=beam"),
+        ({"top_k": 0}, "top_k=0: allowed is"),
+        ({"top_p": 0}, "top_p=0.0: allowed is"),
+        ({"temperature": 0}, "temperature=0.0: allowed is"),
+        ({"n_best": 6}, r"n_best=6: allowed is 1 to 5"),
+        ({"method": "greedy", "n_best": 2}, "n_best=2: allowed is 1 to 1"),
+        ({"maximum_length_factor": -1}, "maximum_length_factor=-1.0: allowed is"),
+        ({"minimum_length": -1}, "minimum_length=-1: allowed is"),
+        ({"no_repeated_ngram": 0}, "no_repeated_ngram=0: allowed is"),
+        ({"method": "best"}, "method=best: allowed is one of greedy, sample, beam"),
+    ],
+)
+def test_configurations_that_are_wrong(options, complaint):
+    with pytest.raises(UserError, match=complaint):
+        SearchConfiguration(**options)
+
+
+@pytest.mark.parametrize("option", [{"alignments": True}, {"replace_unknown": True}, {"coverage_penalty": 0.1}])
+def test_what_needs_attention_says_so(option):
+    with pytest.raises(UserError, match=f"{next(iter(option))}=.*: allowed is false or 0 for a model without att"):
+        Searcher(made(attention="none"), SearchConfiguration(**option))

@@ -1,0 +1,116 @@
+"""Shortlists: the table of translations, the words of a batch, and searching among them."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.translation.test_searcher import SOURCES, TEXTS, made, texts_of
+from tfnmt.errors import UserError
+from tfnmt.search.step import NEVER
+from tfnmt.text.tokenizers import END, PADDING, START
+from tfnmt.translation.search_configuration import SearchConfiguration
+from tfnmt.translation.searcher import Searcher
+from tfnmt.translation.shortlist import SPECIAL, Shortlist, load_shortlist, translation_table
+
+
+@pytest.fixture(scope="module")
+def model():
+    return made(bias={PADDING: -1000.0, START: -1000.0})  # as trained ones have learnt
+
+
+def sizes(model):
+    return model.source_tokenizer.vocabulary_size, model.target_tokenizer.vocabulary_size
+
+
+def some_words(model, seed=3):
+    """Three random translations of each word."""
+    source, target = sizes(model)
+    return Shortlist(np.random.default_rng(seed).integers(4, target, [source, 3]), [7, 5], target)
+
+
+def test_translations_are_told_apart_by_company():
+    """10 stands beside both 4 and 5, and beside 4 alone: so 5 is 11. By hand, after one iteration from equal shares:
+    counts of 4: 10 with 1/2 + 1, 11 with 1/2; of 5: 10 and 11 with 1/2 each."""
+    pairs = [([4, 5], [10, 11]), ([4], [10])]
+    table, occurrences = translation_table(pairs, 6, 12, 2)
+    np.testing.assert_array_equal(table, [[0, 0]] * 4 + [[10, 11], [11, 10]])
+    np.testing.assert_array_equal(occurrences, [0] * 10 + [2, 1])
+    once, _ = translation_table(pairs, 6, 12, 1, iterations=1)
+    assert once[4, 0] == 10
+
+
+def test_words_of_a_batch():
+    shortlist = Shortlist([[0, 0]] * 4 + [[9, 6], [8, 9], [7, 0]], [5], 12)
+    source = tf.constant([[4, 5, END], [6, END, PADDING]])
+    words, never = shortlist.candidates(source, banned=[PADDING, 6])
+    np.testing.assert_array_equal(words, [*SPECIAL, 5, 6, 7, 8, 9])
+    own = [[0, 1, 1, 1, 1, 0, 0, 1, 1], [0, 1, 1, 1, 1, 0, 1, 0, 0]]
+    np.testing.assert_array_equal(never, np.where(own, 0, NEVER).astype(np.float32))
+    with_prefix = shortlist.candidates(source, [PADDING], prefix=tf.constant([[11, 0], [0, 0]]))
+    assert with_prefix.words[-1] == 11
+    np.testing.assert_array_equal(with_prefix.never[:, -1], [0, np.float32(NEVER)])
+    np.testing.assert_array_equal(with_prefix.places(tf.constant([[0, 3], [11, 5]])), [[0, 3], [9, 4]])
+
+
+@pytest.mark.parametrize("options", [{"method": "greedy"}, {"beam_size": 4, "n_best": 2, "no_repeated_ngram": 2}])
+def test_a_list_of_all_words_changes_nothing(model, options):
+    source, target = sizes(model)
+    shortlist = Shortlist(np.zeros([source, 1]), np.arange(4, target), target)
+    configuration = SearchConfiguration(minimum_length=3, **options)
+    exact = Searcher(model, configuration).translate(TEXTS)
+    short = Searcher(model, configuration, shortlist).translate(TEXTS)
+    assert texts_of(short) == texts_of(exact)
+    for one, other in zip(short, exact, strict=True):
+        np.testing.assert_allclose(one.scores, other.scores, atol=1e-3)
+
+
+def test_a_translation_is_of_its_own_list_whatever_its_company(model):
+    shortlist = some_words(model)
+    configuration = SearchConfiguration(beam_size=3, maximum_length_factor=1.0, maximum_length_offset=0)
+    searcher = Searcher(model, configuration, shortlist)
+    expected = searcher.translate(TEXTS)
+    for batch_size in (1, 7):
+        assert texts_of(searcher.translate(TEXTS, batch_size)) == texts_of(expected)
+    for text, found in zip(TEXTS, expected, strict=True):
+        source = model.source_tokenizer.encode([text]).to_list()[0]
+        own = {*shortlist.translations.numpy()[[*source, END]].ravel(), 7, 5, *SPECIAL}
+        assert set(found.ids.ravel()) <= own
+    assert texts_of(expected) != texts_of(Searcher(model, configuration).translate(TEXTS))
+
+
+def test_a_prefix_may_have_other_words(model):
+    searcher = Searcher(model, SearchConfiguration(beam_size=2), some_words(model))
+    words = [model.target_tokenizer.decode([[i]]).numpy()[0].decode() for i in range(4, 12)]
+    found = searcher.translate(SOURCES[:8], 8, words)
+    for one, word in zip(found, words, strict=True):
+        assert one.texts[0].decode().split()[0] == word
+        assert one.scores[0] > NEVER
+
+
+def test_saved_and_loaded(model, tmp_path):
+    shortlist = some_words(model)
+    shortlist.save(tmp_path / "short.npz")
+    again = load_shortlist(tmp_path / "short.npz")
+    np.testing.assert_array_equal(again.translations, shortlist.translations)
+    np.testing.assert_array_equal(again.frequent, [7, 5])
+    with pytest.raises(UserError, match="none.npz: No such file"):
+        load_shortlist(tmp_path / "none.npz")
+    (tmp_path / "text").write_text("no shortlist")
+    with pytest.raises(UserError, match="text: is no shortlist"):
+        load_shortlist(tmp_path / "text")
+    other = Shortlist(np.zeros([5, 1]), [4], 9)
+    with pytest.raises(UserError, match="of vocabularies of 5 and 9 words, the model's have"):
+        Searcher(model, shortlist=other)
+
+
+@pytest.mark.parametrize("with_shortlist", [False, True])
+def test_products_in_bfloat16_are_near(model, with_shortlist):
+    shortlist = some_words(model) if with_shortlist else None
+    exact, rounded = (
+        Searcher(model, SearchConfiguration(method="greedy", precision=precision), shortlist).translate(SOURCES[:8])
+        for precision in ("float32", "bfloat16")
+    )
+    first = [(one.log_probabilities[0] / one.lengths[0], other.log_probabilities[0] / other.lengths[0])
+             for one, other in zip(exact, rounded, strict=True)]  # fmt: skip
+    np.testing.assert_allclose(*zip(*first, strict=True), atol=0.3)
+    assert any(one != other for one, other in first)

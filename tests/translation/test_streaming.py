@@ -1,0 +1,80 @@
+"""Translating a stream: a line for a line, in order, in constant memory."""
+
+import itertools
+from types import SimpleNamespace
+
+import pytest
+
+from tfnmt.errors import UserError
+from tfnmt.text.tokenizers import WordTokenizer
+from tfnmt.translation.streaming import WINDOW, translate_stream
+
+
+class Shouting:
+    """Stands in for a searcher: it turns letters into capitals, and reads 5 words of a sentence."""
+
+    def __init__(self):
+        configuration, tokenizer = SimpleNamespace(maximum_source_length=5), WordTokenizer(["a", "b"])
+        self.reader = SimpleNamespace(configuration=configuration, source_tokenizer=tokenizer)
+        self.calls = []
+
+    def translate(self, texts, batch_size, prefixes=None):
+        self.calls.append((texts, batch_size))
+        return [prefix + text.upper() for prefix, text in zip(prefixes or [""] * len(texts), texts, strict=True)]
+
+
+def translated(lines, batch_size=1):
+    return list(translate_stream(Shouting(), lines, batch_size))
+
+
+def test_a_line_for_a_line():
+    lines = [b"a\n", b"\n", b"b b\r\n", b"  \n", "ä\n".encode(), b"last without an end"]
+    assert translated(lines) == ["A", "", "B B", "  ", "Ä", "LAST WITHOUT AN END"]
+    assert translated([]) == []
+
+
+@pytest.mark.parametrize("count", [1, 2 * WINDOW - 1, 2 * WINDOW, 2 * WINDOW + 1])
+def test_order_and_number(count):
+    assert translated((b"%d\n" % i for i in range(count)), batch_size=2) == [str(i) for i in range(count)]
+
+
+def test_lines_are_read_a_window_at_a_time():
+    model, endless = Shouting(), (b"%d\n" % i for i in itertools.count())
+    translations = translate_stream(model, endless, 2)
+    assert next(translations) == "0"
+    assert next(endless) == b"%d\n" % (2 * WINDOW)
+    assert [(len(texts), batch_size) for texts, batch_size in model.calls] == [(2 * WINDOW, 2)]
+
+
+def test_prefixes_go_with_their_lines():
+    lines = [b"a\n", b"b\n", b"c\n"]
+    assert list(translate_stream(Shouting(), lines, 2, iter(["x ", "", "z "]))) == ["x A", "B", "z C"]
+    for prefixes, complaint in (
+        (["x ", "y "], "line 3: there is a sentence and no prefix; give one for each line"),
+        (["x ", "y ", "", ""], "line 4: there is a prefix and no sentence; give one for each line"),
+    ):
+        translations = translate_stream(Shouting(), lines, 2, iter(prefixes))
+        assert [next(translations), next(translations)] == ["x A", "y B"]
+        with pytest.raises(UserError) as caught:
+            list(translations)
+        assert str(caught.value) == complaint
+
+
+def test_bytes_that_are_not_utf_8_are_named_after_all_lines_before_are_translated():
+    translations = translate_stream(Shouting(), [b"a\n", b"b\n", b"b\xe9\n", b"a\n"], 1)
+    assert [next(translations), next(translations)] == ["A", "B"]
+    with pytest.raises(UserError) as caught:
+        next(translations)
+    assert str(caught.value) == "standard input, line 3: byte 2 is not UTF-8"
+
+
+def test_long_lines_are_cut_with_a_warning(capsys):
+    model = Shouting()
+    lines = [b"a b a b a\n", b"a b a b a b\n", b"abababababab\n", b"x" * 1_000_000 + b"\n", b"a " * 500_000 + b"\n"]
+    assert len(list(translate_stream(model, lines, 1))) == 5
+    warnings = capsys.readouterr().err.splitlines()
+    assert warnings == [
+        f"standard input, line {i}: too long, only its first 5 tokens are translated" for i in (2, 4, 5)
+    ]
+    ((texts, *_),) = model.calls
+    assert max(map(len, texts)) < 1000, "no million characters are kept"

@@ -1,0 +1,210 @@
+"""From files to a trained translator: what is refused, what is dropped, and half precision."""
+
+import dataclasses
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+
+import tfnmt
+from tfnmt.configuration import parse_overrides
+from tfnmt.data.parallel import ParallelFiles
+from tfnmt.data.samples.translation import sample_pairs
+from tfnmt.errors import UserError
+from tfnmt.training import runs
+from tfnmt.translation import training
+from tfnmt.translation.presets import PRESETS, Preset, find_preset
+from tfnmt.translation.training import train_translator
+
+SMALL = ["decoder_units=8", "batch_size=16", "epochs=2", "checkpoint_steps=3", "selection=loss"]
+SMALL += [
+    f"{name}=8" for name in ("source_embedding_size", "target_embedding_size", "encoder_units", "attention_units")
+]
+
+
+def small(*settings):
+    """The preset `tiny`, smaller, with these settings."""
+    return Preset(*parse_overrides([*SMALL, *settings], *vars(PRESETS["tiny"]).values()))
+
+
+def write(path, lines):
+    path.write_bytes(b"".join(line if isinstance(line, bytes) else f"{line}\n".encode() for line in lines))
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Training files of 60 pairs and dev files of 20."""
+    directory = tmp_path_factory.mktemp("files")
+    written = []
+    for split, count in (("train", 60), ("dev", 20)):
+        sides = zip(*sample_pairs(count, 1, split), strict=True)
+        written.append(ParallelFiles(*(write(directory / f"{split}.{i}", side) for i, side in enumerate(sides))))
+    return written
+
+
+def lines_of(file):
+    with open(file, encoding="utf-8") as opened:
+        return opened.read().splitlines()
+
+
+def test_lines_that_are_empty_or_have_a_million_characters(files, tmp_path, capsys):
+    many_words, one_word = "hund " * 200_000, "x" * 1_000_000
+    odd = {"train": ["", many_words, one_word], "dev": [many_words, "", one_word]}
+    odd_files = []
+    for (split, strange), plain in zip(odd.items(), files, strict=True):
+        source, target = lines_of(plain.source), lines_of(plain.target)
+        source[4:7], target[5:8] = strange, strange
+        odd_files.append(ParallelFiles(*(write(tmp_path / f"{split}.{i}", s) for i, s in enumerate((source, target)))))
+    preset = small("steps=2", "maximum_source_length=50")
+    model, progress = train_translator(tmp_path / "model", preset, *odd_files)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == (
+        f"{odd_files[0].source}: kept 56 of 60 pairs; dropped 3 longer than 100 tokens (first: line 6), "
+        "1 empty (first: line 5)"
+    )
+    assert lines[2:4] == [
+        f"{odd_files[1].source}, line {line}: too long, only its first 50 tokens are translated" for line in (5, 7)
+    ]
+    assert lines[4].startswith("dev_loss: ") and len(lines) == 5
+    assert progress.steps == 2 and np.isfinite(progress.best_score)
+    translations = model.translate([many_words[:1000], "", "the dog"])
+    assert len(translations) == 3 and translations[1] == ""
+
+
+def test_half_precision(files, tmp_path, monkeypatch):
+    seen = []
+    original = training.compile_for_training
+    monkeypatch.setattr(
+        training, "compile_for_training", lambda model, *more: seen.append(model) or original(model, *more)
+    )
+    model, progress = train_translator(tmp_path / "model", small("mixed_precision=true", "steps=2"), *files)
+    assert np.isfinite(progress.best_score)
+    (trained,) = seen
+    assert trained.encoder.compute_dtype == trained.decoder.compute_dtype == "bfloat16"
+    assert all(weight.dtype == "float32" for weight in trained.weights)
+    loaded = tfnmt.load(tmp_path / "model")
+    assert loaded.compute_dtype == model.compute_dtype == "float32", "only training computes in half precision"
+    for value, expected in zip(loaded.get_weights(), model.get_weights(), strict=True):
+        np.testing.assert_array_equal(value, expected)
+    assert loaded.translate(["the dog"]) == model.translate(["the dog"])
+
+
+def test_training_begins_with_a_trained_model(files, tmp_path, monkeypatch):
+    """In half precision too. What `train` is given is looked at, and kept without any training."""
+    given = []
+
+    def train(model, *_, save_best, **__):
+        given.append(model)
+        save_best()
+
+    monkeypatch.setattr(runs, "train", train)
+    first, _ = train_translator(tmp_path / "first", small(), *files)
+    begin = [f"initial={tmp_path / 'first'}", "mixed_precision=true", "seed=2"]
+    train_translator(tmp_path / "second", small(*begin), files[1], files[1])
+    second = given[-1]
+    assert second.compute_dtype == "bfloat16"
+    for name in ("source_tokenizer", "target_tokenizer"):
+        assert getattr(second, name).get_config() == getattr(first, name).get_config()
+    for value, expected in zip(second.get_weights(), first.get_weights(), strict=True):
+        np.testing.assert_array_equal(value, expected)
+    assert "the shape of" in refusal(tmp_path / "third", small(*begin, "decoder_units=9"), *files)
+
+
+def refusal(directory, preset, training_files, dev_files, resume=False):
+    with pytest.raises(UserError) as caught:
+        train_translator(directory, preset, training_files, dev_files, resume)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_files_that_nothing_can_be_learned_from(files, tmp_path):
+    training, dev = files
+    empty = write(tmp_path / "empty", [])
+    blank = write(tmp_path / "blank", [""] * 60)
+    bad = write(tmp_path / "bad", [*lines_of(training.source)[:6], b"caf\xe9\n", *lines_of(training.source)[7:]])
+    output = tmp_path / "model"
+    for source, complaint in (
+        (
+            dev.source,
+            f"{dev.source} has 20 lines and {training.target} 60: line-aligned files must have the same number",
+        ),
+        (empty, f"{empty}: the file is empty"),
+        (blank, f"{blank}: no words to learn: "),
+        (bad, f"{bad}, line 7: not UTF-8 (byte 0xe9 at byte 4 of the line)"),
+        (str(tmp_path / "absent"), f"{tmp_path / 'absent'}: cannot be read: No such file or directory"),
+    ):
+        pair = ParallelFiles(source, training.target)
+        assert complaint in refusal(output, small(), pair, dev)
+        if source != blank:
+            assert complaint in refusal(output, small(), training, pair)
+    message = refusal(output, small("maximum_length=1"), training, dev)
+    assert message == (
+        f"{training.source}: no pair is left to train on: "
+        "kept 0 of 60 pairs; dropped 60 longer than 1 tokens (first: line 1)"
+    )
+    assert not output.exists(), "nothing is in the way of the next attempt"
+
+
+@pytest.fixture(scope="module")
+def begun(files, tmp_path_factory):
+    """The directory of a training that ended before its first batch."""
+    directory = tmp_path_factory.mktemp("begun") / "model"
+    with pytest.MonkeyPatch.context() as context, pytest.raises(KeyboardInterrupt):
+        context.setattr(runs, "train", Mock(side_effect=KeyboardInterrupt))
+        train_translator(directory, small(), *files)
+    return directory
+
+
+def test_a_model_is_not_trained_over(begun, files):
+    before = {path: path.stat().st_mtime_ns for path in begun.rglob("*")}
+    message = refusal(begun, small(), *files)
+    assert message == f"{begun}: a model is there already; --resume goes on with it, or name another --output"
+    assert {path: path.stat().st_mtime_ns for path in begun.rglob("*")} == before
+
+
+@pytest.mark.parametrize(
+    "setting, was, value",
+    [
+        ("decoder_units=9", 8, 9),
+        ("vocabulary_size=99", 10000, 99),
+        ("batch_size=8", 16, 8),
+        ("learning_rate=0.1", 0.004, 0.1),
+        ("weight_average=0.9", None, 0.9),
+        ("seed=3", 1, 3),
+    ],
+)
+def test_a_resumed_training_has_the_settings_it_was_started_with(setting, was, value, begun, files):
+    before = (begun / "config.json").read_bytes()
+    message = refusal(begun, small(setting), *files, resume=True)
+    key = setting.split("=")[0]
+    assert message == (
+        f"{begun}: the run was started with {key}={was}, not {value};"
+        " give --resume the options that it was started with"
+    )
+    assert (begun / "config.json").read_bytes() == before
+
+
+def test_a_damaged_directory_is_not_resumed(begun, files, tmp_path):
+    damaged = tmp_path / "model"
+    (damaged / "checkpoints").mkdir(parents=True)
+    message = refusal(damaged, small(), *files, resume=True)
+    assert message.startswith(f"{damaged / 'config.json'}: cannot be read (No such file or directory)")
+
+
+def test_a_full_disk_leaves_nothing_in_the_way(files, tmp_path, full_disk):
+    output = tmp_path / "model"
+    with full_disk(500):
+        message = refusal(output, small(), *files)
+    assert message.startswith(f"{output}: cannot be written (File too large)")
+    assert not (output / "config.json").exists()
+
+
+def test_presets_are_known_by_name():
+    assert find_preset("tiny") is PRESETS["tiny"]
+    with pytest.raises(UserError) as caught:
+        find_preset("multi30")
+    assert str(caught.value).startswith("unknown preset 'multi30'; the nearest is 'multi30k' of tiny, ")
+    for preset in PRESETS.values():
+        for field in dataclasses.fields(preset):
+            assert dataclasses.is_dataclass(getattr(preset, field.name))

@@ -1,0 +1,109 @@
+"""A classifier, from text to label: what is exported, signature by signature."""
+
+import tensorflow as tf
+
+from tfnmt.layers.trees.schedule import pointers
+from tfnmt.quantization import StoredWeights
+from tfnmt.text.brackets import REDUCE
+from tfnmt.text.graph_brackets import brackets_of, plain_words, transitions_of
+from tfnmt.text.tokenizers import PADDING
+
+_WORDS = "string [batch]: words with spaces between, UTF-8; brackets around them are ignored"
+_TREES = "string [batch]: binary trees, such as ( ( A dog ) runs ), UTF-8"
+_ANSWER = {
+    "label": "string [batch]: the most probable class",
+    "probabilities": "float32 [batch, classes]: of every class",
+    "classes": "string [batch, classes]: their names",
+}
+
+
+class ClassifierServable(tf.Module):
+    """A classifier with its tokenizer and weights, as `tf.saved_model.save` takes it.
+
+    Args:
+        model: a `Classifier`.
+        precision: see `StoredWeights`.
+    """
+
+    kind = "classifier"
+    # For warming up: of one row and of several, short and long. Models that need no trees ignore the brackets.
+    examples = (
+        ["( ( A dog ) runs )"],
+        ["( ( The dog ) ( sees ( a ball ) ) )", "( ( Two men ) ( stand ( in ( front ( of ( a house ) ) ) ) ) )"],
+        ["( ( The ( tired woman ) ) ( ( gives him ) ( a ( small newspaper ) ) ) )"] * 8,
+    )
+
+    def __init__(self, model, precision="none"):
+        super().__init__(name="classifier")
+        self._outside = _Outside(model)
+        self.tokenizer = model.tokenizer
+        self.weights = StoredWeights([model], precision)
+        c, text = model.configuration, _TREES if model.configuration.needs_parses else _WORDS
+        inputs = {"first": text, "second": text} if c.reads_pairs else {"text": text}
+        vector = {"vector": "float32 [batch, size]: the sentence's vector"}
+        self.documentation = {
+            "serving_default": {"inputs": inputs, "outputs": _ANSWER},
+            "encode": {"inputs": {"text": text}, "outputs": vector},
+        }
+        methods = {"serving_default": self._pairs if c.reads_pairs else self._sentences, "encode": self._encode}
+        if c.parses:
+            brackets = {"brackets": "string [batch]: the tree that the model makes of it"}
+            self.documentation["parse"] = {"inputs": {"text": text}, "outputs": brackets}
+            methods["parse"] = self._parse
+        self.served = {
+            name: tf.function(
+                method,
+                input_signature=[tf.TensorSpec([None], tf.string, key) for key in self.documentation[name]["inputs"]],
+                autograph=False,
+            )
+            for name, method in methods.items()
+        }
+
+    def _sentences(self, text):
+        return self._answer(self._inputs(text))
+
+    def _pairs(self, first, second):
+        return self._answer(self._inputs(tf.concat([first, second], axis=0)))
+
+    def _encode(self, text):
+        model, inputs = self._outside.model, self._inputs(text)
+        with self.weights.in_use([model]):
+            return {"vector": tf.cast(model.encoder(inputs, training=False)["root"], tf.float32)}
+
+    def _parse(self, text):
+        model, inputs = self._outside.model, self._inputs(text)
+        with self.weights.in_use([model]):
+            transitions = model.encoder(inputs, training=False)["transitions"]
+        return {"brackets": brackets_of(tf.strings.split(plain_words(text)), transitions, pointers(transitions)[0])}
+
+    def _answer(self, inputs):
+        model = self._outside.model
+        with self.weights.in_use([model]):
+            scores = model(inputs, training=False)["scores"]
+        names = tf.constant(model.configuration.labels)
+        label = tf.gather(names, tf.argmax(scores, axis=-1))
+        classes = tf.tile(names[tf.newaxis], [tf.shape(scores)[0], 1])
+        return {"label": label, "probabilities": tf.nn.softmax(tf.cast(scores, tf.float32)), "classes": classes}
+
+    def _inputs(self, text):
+        """Strings [sentences] → a batch of them, as `tfnmt.data.example_batches` makes it."""
+        model, words = self._outside.model, plain_words(text)
+        said = tf.debugging.Assert(tf.reduce_all(words != ""), ["each text must have a word"])
+        with tf.control_dependencies([said]):
+            inputs = {"words": model.tokenizer.encode(words).to_tensor(PADDING)}
+        return inputs | _tree(transitions_of(text)) if model.configuration.needs_parses else inputs
+
+
+class _Outside:
+    """What `tf.Module` must not see: Keras's variables would be saved beside those of `StoredWeights`."""
+
+    def __init__(self, model):
+        self.model = model
+
+
+def _tree(transitions):
+    """Transitions [sentences, steps] → what an encoder needs of given trees."""
+    left, right = pointers(transitions)[:2]
+    reduces = tf.cast(transitions == REDUCE, tf.int32)
+    # Instead of heights: any numbers will do that are larger for a node than for its children.
+    return {"transitions": transitions, "left": left, "right": right, "height": reduces * tf.cumsum(reduces, axis=1)}

@@ -1,0 +1,94 @@
+"""From files of labelled sentences to a trained classifier."""
+
+import dataclasses
+from collections import Counter
+from pathlib import Path
+
+import keras
+
+from tfnmt.classification.classifier import Classifier
+from tfnmt.classification.evaluation import labelled_examples, scores_of_batches
+from tfnmt.configuration import require
+from tfnmt.data.example_batches import evaluation_batches, number_of_batches, training_batches
+from tfnmt.data.examples import ExampleFiles, Reading
+from tfnmt.data.tasks import TASKS
+from tfnmt.data.vectors import read_vectors, vectors_size
+from tfnmt.errors import UserError
+from tfnmt.text.tokenizers import WordTokenizer, load_tokenizer
+from tfnmt.training.optimizers import make_optimizer
+from tfnmt.training.runs import claim, initial_model, run_training, say, start_from
+
+
+def train_classifier(directory, preset, training_files, dev_files, vectors=None, resume=False, watch=None):
+    """Train a classifier on files and leave it in a directory, with checkpoints and history.csv.
+
+    Args:
+        directory: the model directory.
+        preset: a `ClassifierPreset`.
+        training_files, dev_files: lists of paths.
+        vectors: a file of word vectors to start from, see `tfnmt.data.vectors`; None for random ones.
+        resume: as in `train_translator`.
+        watch: `watch(model, dev_examples)` gives further Keras callbacks for the run.
+
+    Returns:
+        (the `Classifier` with the weights of the best dev score, its run's `Progress`).
+
+    Raises:
+        UserError: for everything wrong with the files, the configuration or the disk.
+    """
+    directory = Path(directory)
+    if vectors is not None and preset.training.initial is not None:
+        raise UserError(f"{vectors}: the words' vectors are those of initial={preset.training.initial}; name only one")
+    if vectors is not None:
+        sized = dataclasses.replace(preset.model, embedding_size=vectors_size(vectors))
+        preset = dataclasses.replace(preset, model=sized)
+    c, training = preset.model, preset.training
+    require(not training.mixed_precision, "mixed_precision", True, "false for classifiers")
+    begun = claim(directory, preset, resume, measures=("accuracy", "loss"))
+    initial = initial_model(training, directory, Classifier)
+    examples, dev_examples = _read(preset, training_files, dev_files)
+    if begun:
+        tokenizer = load_tokenizer(directory, "words")
+    elif initial is not None:
+        tokenizer = initial.tokenizer
+    else:
+        # Words that come only later can be known too, where their vectors need no training.
+        counts = examples.word_counts + (dev_examples.word_counts if vectors else Counter())
+        tokenizer = WordTokenizer.from_counts(counts, c.vocabulary_size, c.lowercase)
+    keras.utils.set_random_seed(training.seed)
+    model = Classifier(c, tokenizer, training.label_smoothing)
+    if initial is not None:
+        start_from(model, initial, training.initial)
+    if vectors is not None:
+        matrix, coverage = read_vectors(vectors, tokenizer, training.seed, examples.word_counts)
+        model.encoder.embedding.E.embeddings.assign(matrix)
+        say(f"{vectors}: {coverage}")
+    say(f"{model.count_params():,} weights; {tokenizer.vocabulary_size:,} words")
+    batch_size = preset.examples.batch_size
+    batches_per_epoch = number_of_batches(examples, batch_size)
+    model.parts = training.parts
+    model.compile(make_optimizer(training, training.epochs * batches_per_epoch // training.accumulation_steps))
+    dev_batches = evaluation_batches(dev_examples, tokenizer, batch_size)
+
+    def batches(epoch, skip):
+        return training_batches(examples, tokenizer, batch_size, training.seed, epoch, skip)
+
+    def dev_scores():
+        return {f"dev_{name}": float(value) for name, value in scores_of_batches(model, dev_batches).items()}
+
+    callbacks = watch(model, dev_examples) if watch else ()
+    return run_training(directory, preset, model, model, batches, batches_per_epoch, dev_scores, begun, callbacks)
+
+
+def _read(preset, training_files, dev_files):
+    """The `ExampleFiles` of training and dev, after a first reading that tells what was left out of each."""
+    c = preset.model
+    reading = Reading(c.learns_from_parses, preset.examples.broken_trees)
+    examples = ExampleFiles(TASKS[c.task], training_files, reading, preset.examples.maximum_length)
+    if c.learns_from_parses or not c.parses:
+        dev_examples = ExampleFiles(TASKS[c.task], dev_files, reading)
+    else:  # rl-spinn learns from no parse, but how near it comes to those of the dev files is worth knowing
+        dev_examples = labelled_examples(c, dev_files)
+    for files, read in ((training_files, examples), (dev_files, dev_examples)):
+        say(f"{', '.join(map(str, files))}: {read.survey}")
+    return examples, dev_examples

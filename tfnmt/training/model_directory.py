@@ -1,0 +1,112 @@
+"""A model is a directory: config.json, its tokenizers, its weights. One call saves it, one call loads it."""
+
+import io
+import json
+from pathlib import Path
+
+from tfnmt.configuration import from_json, to_json
+from tfnmt.errors import UserError
+from tfnmt.files import saving, written_whole
+from tfnmt.text.tokenizers import load_tokenizer
+
+CONFIGURATION, WEIGHTS = "config.json", "model.weights.h5"
+
+
+def save_tokenizers(model, directory):
+    """Write a model's tokenizers; the directory is made if need be."""
+    directory = Path(directory)
+    with saving(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, tokenizer in zip(model.tokenizer_names, model.tokenizers, strict=True):
+            tokenizer.save(directory, name)
+
+
+def save_configuration(model, directory, **more):
+    """Write config.json: a model's kind, its configuration and `more` (dataclasses), by name."""
+    configurations = {"model": model.configuration} | more
+    description = {"kind": model.kind} | {name: to_json(value) for name, value in configurations.items()}
+    with written_whole(Path(directory, CONFIGURATION)) as part:
+        part.write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+
+
+def save_weights(model, directory):
+    """Write a model's weights in place of those in the directory."""
+    file = _InMemory()  # HDF5 takes the whole process with it when it writes to a disk that is full
+    model.save_weights(file)
+    with written_whole(Path(directory, WEIGHTS)) as part:
+        part.write_bytes(file.getbuffer())
+
+
+class _InMemory(io.BytesIO):
+    def __str__(self):
+        return WEIGHTS  # Keras looks at the end of the name
+
+
+def read_configuration(directory, **classes):
+    """The configurations that config.json keeps under the names given, each a dataclass of the class given.
+
+    Raises:
+        UserError: config.json is missing or broken.
+    """
+    path, description = Path(directory, CONFIGURATION), _read_description(directory)
+    for name in classes:
+        if name not in description:
+            raise UserError(f"{path}: the key {name!r} is missing; train the model again")
+    return {name: from_json(cls, description[name], path) for name, cls in classes.items()}
+
+
+def read_kind(directory):
+    """The kind of model that a directory holds, "translator" or "classifier".
+
+    Raises:
+        UserError: config.json is missing or broken.
+    """
+    return _read_description(directory).get("kind", "translator")
+
+
+def _read_description(directory):
+    path = Path(directory, CONFIGURATION)
+    if not Path(directory).is_dir():
+        raise UserError(f"{directory}: there is no such model directory")
+    try:
+        description = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}): is {directory} a model directory?") from error
+    except ValueError as error:
+        raise UserError(f"{path}: is broken ({error}); train the model again") from error
+    if not isinstance(description, dict):
+        raise UserError(f"{path}: the key 'model' is missing; train the model again")
+    return description
+
+
+def load_model(cls, directory):
+    """The model of class `cls` in a directory, as training left it: the weights with the best dev score.
+
+    Raises:
+        UserError: a file is missing, broken or cut short, or the model is of another kind; names it.
+    """
+    kind = read_kind(directory)
+    if kind != cls.kind:
+        raise UserError(f"{directory}: is no {cls.kind}, but a {kind}")
+    configuration = read_configuration(directory, model=cls.configuration_class)["model"]
+    model = cls(configuration, *(load_tokenizer(directory, name) for name in cls.tokenizer_names))
+    load_weights(model, directory)
+    return model
+
+
+def load_weights(model, directory):
+    """Give a model the weights in a directory.
+
+    Raises:
+        UserError: they are missing, broken or of another model.
+    """
+    path = Path(directory, WEIGHTS)
+    if not path.exists():
+        raise UserError(f"{path}: is missing: the training has not scored its first epoch; --resume goes on with it")
+    try:
+        model.load_weights(path)
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise UserError(
+            f"{path}: is broken, cut short or of another model ({reason}); --resume writes it anew at a better score"
+        ) from error

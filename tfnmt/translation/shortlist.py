@@ -1,0 +1,140 @@
+"""Shortlists: the few target words that a sentence's words may be translated by, so that only these are scored.
+
+Jean et al. 2015 (arXiv:1412.2007), section 3.3.3: the K most probable translations of each source word, by a table of
+words' translations, and the most frequent words. Each sentence has a list of its own, and its words' probabilities are
+those among that list: so its translation does not depend on the batch, though the lists of a batch are scored together.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tfnmt.errors import UserError
+from tfnmt.files import written_whole
+from tfnmt.search.step import NEVER
+from tfnmt.text.tokenizers import END, PADDING, START, UNKNOWN
+
+SPECIAL = (PADDING, UNKNOWN, START, END)  # first among all candidates, so that these ids are their places too
+
+
+class Candidates(NamedTuple):
+    """The words that are scored for a batch."""
+
+    words: tf.Tensor
+    """int32 [n]: their ids in rising order, `SPECIAL` first."""
+    never: tf.Tensor
+    """float32 [batch, n]: 0 for words of the sentence's own list, `NEVER` for others."""
+
+    def places(self, ids):
+        """Where ids stand among the words: int32 of any shape; they must be there."""
+        flat = tf.searchsorted(self.words, tf.reshape(ids, [-1]))
+        return tf.reshape(flat, tf.shape(ids))
+
+
+class Shortlist(tf.Module):
+    """A table of words' translations, and the most frequent words.
+
+    Args:
+        translations: int32 [source_vocabulary_size, K], ids of target words, 0 where there are fewer.
+        frequent: int32 [F], ids of target words.
+        target_vocabulary_size: ids of the target side.
+    """
+
+    def __init__(self, translations, frequent, target_vocabulary_size):
+        super().__init__(name="shortlist")
+        self.translations = tf.constant(translations, tf.int32)
+        self.frequent = tf.constant(frequent, tf.int32)
+        self.target_vocabulary_size = int(target_vocabulary_size)
+
+    def check(self, source_vocabulary_size, target_vocabulary_size):
+        """Raise `UserError` if it is of other vocabularies than these."""
+        sizes = self.translations.shape[0], self.target_vocabulary_size
+        if sizes != (source_vocabulary_size, target_vocabulary_size):
+            raise UserError(
+                f"the shortlist is of vocabularies of {sizes[0]} and {sizes[1]} words, the model's have"
+                f" {source_vocabulary_size} and {target_vocabulary_size}; make one for this model"
+            )
+
+    def candidates(self, source, banned, prefix=None):
+        """The `Candidates` of a batch.
+
+        Args:
+            source: int32 [batch, source_length], padded with 0.
+            banned: a list of ids that are never chosen.
+            prefix: int32 [batch, length], words that must be among them, padded with 0; or None.
+        """
+        batch = tf.shape(source)[0]
+        translations = tf.where((source != PADDING)[:, :, tf.newaxis], tf.gather(self.translations, source), 0)
+        own = [tf.reshape(translations, [batch, -1])]
+        own += [] if prefix is None else [prefix]
+        own += [tf.broadcast_to(ids, [batch, tf.size(ids)]) for ids in (self.frequent, tf.constant(SPECIAL))]
+        own = tf.concat(own, axis=1)
+        words = tf.sort(tf.unique(tf.concat([SPECIAL, tf.reshape(own, [-1])], axis=0)).y)
+        places = tf.reshape(tf.searchsorted(words, tf.reshape(own, [-1])), tf.shape(own))
+        rows = tf.broadcast_to(tf.range(batch)[:, tf.newaxis], tf.shape(own))
+        never = tf.fill([batch, tf.size(words)], NEVER)
+        is_banned = tf.reduce_any(tf.equal(own[:, :, tf.newaxis], tf.constant(banned, tf.int32)), axis=2)
+        updates = tf.where(is_banned, NEVER, 0.0)
+        return Candidates(words, tf.tensor_scatter_nd_max(never, tf.stack([rows, places], axis=-1), updates))
+
+    def save(self, path):
+        """Write it to a file (.npz); the file is written whole or not."""
+        with written_whole(path, way_out="name another file") as part, open(part, "wb") as file:
+            size = self.target_vocabulary_size
+            np.savez_compressed(
+                file, translations=self.translations, frequent=self.frequent, target_vocabulary_size=size
+            )
+
+
+def load_shortlist(path):
+    """The `Shortlist` that `save` wrote.
+
+    Raises:
+        UserError: there is no such file, or it is none of `save`'s.
+    """
+    try:
+        with np.load(path) as arrays:
+            return Shortlist(**{name: arrays[name] for name in ("translations", "frequent", "target_vocabulary_size")})
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or 'is no shortlist'}") from error
+    except (ValueError, KeyError) as error:
+        raise UserError(f"{path}: is no shortlist; scripts/make_shortlist.py makes one") from error
+
+
+def translation_table(pairs, source_size, target_size, words_per_word, iterations=5):
+    """The most probable translations of each source word, by IBM Model 1 (Brown et al. 1993).
+
+    Args:
+        pairs: an iterable of (source ids, target ids), lists of whole numbers. The source's END stands for the empty
+            word, so it is best there.
+        source_size, target_size: ids of each side.
+        words_per_word: K, how many translations are kept.
+        iterations: of expectation maximisation.
+
+    Returns:
+        (int32 [source_size, K], the most probable first, 0 where there are fewer; int64 [target_size], how often each
+        target word occurs).
+    """
+    keys, owners, count, occurrences = [], [], 0, np.zeros(target_size, np.int64)
+    for source, target in pairs:
+        s, t = np.asarray(source, np.int64), np.asarray(target, np.int64)
+        np.add.at(occurrences, t, 1)
+        keys.append((s[np.newaxis, :] * target_size + t[:, np.newaxis]).ravel())
+        owners.append(count + np.repeat(np.arange(len(t)), len(s)))
+        count += len(t)
+    links, link = np.unique(np.concatenate(keys), return_inverse=True)  # a link: a source and a target word
+    owner = np.concatenate(owners)  # the target word, in its place, that each possible link explains
+    source_of = links // target_size
+    p = np.ones(len(links))
+    for _ in range(iterations):
+        share = p[link]
+        share /= np.bincount(owner, share)[owner]
+        counted = np.bincount(link, share, len(links))
+        p = counted / np.bincount(source_of, counted)[source_of]
+    table = np.zeros([source_size, words_per_word], np.int32)
+    order = np.lexsort([-p, source_of])
+    rank = np.arange(len(order)) - np.searchsorted(source_of[order], source_of[order])
+    kept = order[rank < words_per_word]
+    table[source_of[kept], rank[rank < words_per_word]] = links[kept] % target_size
+    return table, occurrences

@@ -1,0 +1,69 @@
+"""How fast a large file of sentence pairs with trees becomes batches, and how little of it is held in memory."""
+
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+
+from tfnmt.data.example_batches import training_batches
+from tfnmt.data.examples import ExampleFiles
+from tfnmt.data.tasks import TASKS
+from tfnmt.text.brackets import to_brackets
+from tfnmt.text.tokenizers import WordTokenizer
+from tfnmt_programs.benchmarks.pair_batches import SNLI_LENGTHS, random_lengths, random_transitions
+from tfnmt_programs.benchmarks.timed_fit import peak_memory, resident_memory
+
+DIFFERENT = 20_000
+"""Pairs of a generated file that differ; further ones are the same again."""
+
+
+def write_pairs(path, count, seed=1):
+    """Write a file in SNLI's format, of random words in random trees, as long as its own; returns its bytes."""
+    random = np.random.default_rng(seed)
+    lengths = np.stack([random_lengths(*side, min(count, DIFFERENT), random) for side in SNLI_LENGTHS], axis=1)
+    lines = []
+    for pair in lengths:
+        trees = [
+            to_brackets([f"w{i}" for i in random.integers(10_000, size=n)], random_transitions(n, random)) for n in pair
+        ]
+        label = ("entailment", "neutral", "contradiction")[random.integers(3)]
+        parses = {f"sentence{i}_binary_parse": tree for i, tree in enumerate(trees, start=1)}
+        lines.append(json.dumps({"gold_label": label} | parses) + "\n")
+    with open(path, "w", encoding="utf-8") as file:
+        for i in range(count):
+            file.write(lines[i % len(lines)])
+    return Path(path).stat().st_size
+
+
+def reading_speed(path, task, batch_size, batches):
+    """Read a file of examples as training does.
+
+    Args:
+        path: the file.
+        task: a key of `TASKS`.
+        batch_size: examples in a batch.
+        batches: how many are timed.
+
+    Returns:
+        A dictionary of figures: the seconds of the first reading, which checks every tree and counts words, those from
+        then to the first batch, and batches a second after it; and by how many bytes the process has grown.
+    """
+    before, start = resident_memory(), time.perf_counter()
+    examples = ExampleFiles(TASKS[task], path)
+    checked = time.perf_counter()
+    tokenizer = WordTokenizer.from_counts(examples.word_counts)
+    iterator = iter(training_batches(examples, tokenizer, batch_size, seed=1))
+    next(iterator)
+    first = time.perf_counter()
+    count = sum(1 for _, _ in zip(range(batches), iterator, strict=False))
+    seconds = time.perf_counter() - first
+    return {
+        "examples": len(examples),
+        "file_bytes": Path(path).stat().st_size,
+        "seconds_of_check": checked - start,
+        "seconds_to_first_batch": first - checked,
+        "batches_per_second": count / seconds,
+        "examples_per_second": count * batch_size / seconds,
+        "memory_growth": peak_memory() - before,
+    }

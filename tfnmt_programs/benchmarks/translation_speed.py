@@ -1,0 +1,200 @@
+"""How fast a translator translates, beside what this machine could do at best, and beside JoeyNMT.
+
+What it could do at best is the larger of two times for a word. To compute it: the operations of the decoder's products,
+for every beam, and a word's share of the encoder's, over the rate of large matrix products. To read the weights: each
+step needs all of the decoder's matrices once, for all sentences and beams of a batch together, over the rate at which
+memory is read. (Matrices that fit into the processor's cache are read faster: then that bound is none.)
+
+JoeyNMT has a model of the same sizes with random weights. It is given the same batches as ids, and takes as many steps
+for each batch as the longest of our translations in it has words; so it has no text to tokenize and to write. With
+trained weights its greedy search takes as many steps. Its beam search would take more, until all K beginnings of the
+last sentence have ended, over fewer and fewer sentences, since those that are finished leave it, as they do here; of
+random weights none ends.
+"""
+
+import dataclasses
+import statistics
+import tempfile
+import time
+
+import numpy as np
+import tensorflow as tf
+
+import tfnmt
+from tfnmt.data.parallel import read_lines
+from tfnmt.errors import UserError
+from tfnmt.text.tokenizer import SPECIAL_WORDS
+from tfnmt.text.tokenizers import END, WordTokenizer
+from tfnmt.training.runs import say
+from tfnmt.translation.bleu import translation_scores
+from tfnmt.translation.presets import find_preset
+from tfnmt.translation.search_configuration import SearchConfiguration
+from tfnmt.translation.searcher import Searcher, like_lengths
+from tfnmt.translation.shortlist import load_shortlist
+from tfnmt.translation.translator import Translator
+from tfnmt_programs.benchmarks.alternation import alternate, ratio_figures
+from tfnmt_programs.benchmarks.joeynmt_peer import start_translating
+from tfnmt_programs.benchmarks.matrix_rate import LARGE, matrix_rate
+from tfnmt_programs.benchmarks.memory_rate import memory_rate
+from tfnmt_programs.benchmarks.translator_training import our_weights
+from tfnmt_programs.benchmarks.work import meets, products_per_target_word
+
+RANDOM_SENTENCES, RANDOM_WORDS = 10, 20  # what a preset's random weights translate
+
+
+def translation_speed(options):
+    """Translate the same sentences several times.
+
+    Args:
+        options: an object with `model` (a directory) and `source` (a file), or `preset` (a name: random weights, random
+            sentences), `target` (a file of references, or None), `shortlist`, `precision`, `beam_size`, `batch_size`,
+            `rounds`, `threads`, `peer` ("joeynmt" or None) and `peer_python`, as `scripts/benchmark.py` explains them.
+
+    Returns:
+        A dictionary of figures: the median rate, seconds a word and the machine's rates; of an exact search, in float32
+        over all words, the floor of these; with a peer, its rate and the ratios; with references, BLEU of this search
+        and of the exact one.
+
+    Raises:
+        UserError: the model cannot be loaded or the file be read, it has no words, or the peer cannot be run.
+    """
+    if options.peer and not options.peer_python:
+        raise UserError("--peer-python is missing: a Python that has joeynmt")
+    model, sources, limits = _random(options.preset) if options.preset else _trained(options.model, options.source)
+    references = _references(options.target, sources, options.source) if options.target else None
+    configuration = SearchConfiguration(beam_size=options.beam_size, precision=options.precision, **limits)
+    searcher = Searcher(model, configuration, load_shortlist(options.shortlist) if options.shortlist else None)
+    is_exact = not options.shortlist and options.precision == "float32"
+    first = _seconds(searcher, sources[:1], options.batch_size)
+    found = searcher.translate(sources, options.batch_size)
+    labels = [[*one.ids[0, : one.lengths[0]], *([] if limits else [END])] for one in found]
+    rates = _rates(searcher, model, sources, labels, options)
+    figures = dict.fromkeys(("peer", "ratio", "ratio_min", "ratio_max"))
+    figures["ours"] = statistics.median(rates["ours"])
+    if options.peer:
+        figures = ratio_figures(rates["ours"], rates["peer"])
+    words = sum(map(len, labels))
+    figures |= {"unit": "sentences/s", "seconds_per_word": len(sources) / figures["ours"] / words}
+    figures |= {
+        "matrix_gflops": statistics.median(rates["matrix"]),
+        "memory_gbytes": statistics.median(rates["memory"]),
+    }
+    if is_exact:
+        figures |= _floor(model, sources, labels, options, figures)
+    if references:
+        exact = dataclasses.replace(configuration, precision="float32")
+        others = found if is_exact else Searcher(model, exact).translate(sources)
+        for name, translations in (("bleu", found), ("bleu_exact", others)):
+            texts = [one.texts[0].decode("utf-8") for one in translations]
+            figures[name] = translation_scores(texts, references, options.bleu_tokenize)["bleu"]
+    sizes = ("beam_size", "batch_size", "precision", "rounds")
+    return (
+        figures
+        | {"sentences": len(sources), "words": words, "weights": model.count_params(), "first_seconds": first}
+        | {name: getattr(options, name) for name in sizes}
+    )
+
+
+def _rates(searcher, model, sources, labels, options):
+    """The rates of our search, the peer's if there is one, products and memory, all measured in turn."""
+    measurements = {
+        "ours": lambda: len(sources) / _seconds(searcher, sources, options.batch_size),
+        "matrix": lambda: matrix_rate(*LARGE),
+        "memory": memory_rate,
+    }
+    if not options.peer:
+        return alternate(measurements, options.rounds, say)
+    batches = _batches(searcher, sources, labels, options.batch_size)
+    with tempfile.TemporaryDirectory() as directory, start_translating(directory, model, batches, options) as peer:
+        peer.answer(), peer.ask()  # every shape once, before the clock runs
+        measurements["peer"] = lambda: len(sources) / peer.ask()["seconds"]
+        return alternate(measurements, options.rounds, say)
+
+
+def _floor(model, sources, labels, options, figures):
+    """How long a word takes at least, and how many times as long it took."""
+    flop, weight_bytes = work_per_word(model, sources, labels, options.beam_size)
+    of_operations = flop / figures["matrix_gflops"] / 1e9
+    of_memory = weight_bytes / figures["memory_gbytes"] / 1e9 / min(options.batch_size, len(sources))
+    return {
+        "share_of_matrix_rate": of_operations / figures["seconds_per_word"],
+        "floor_of_operations": of_operations,
+        "floor_of_memory": of_memory,
+        "times_the_floor": figures["seconds_per_word"] / max(of_operations, of_memory),
+        "mflop_per_word": flop / 1e6,
+        "mbytes_per_step": weight_bytes / 1e6,
+    }
+
+
+def work_per_word(model, sources, labels, beam_size):
+    """What a target word costs at least.
+
+    Args:
+        model: a `Translator`.
+        sources: a list of strings.
+        labels: for each, the ids of the words that are found, END among them if it is.
+        beam_size: rows of the decoder for each sentence.
+
+    Returns:
+        (floating-point operations of the products, bytes of the matrices that each step of the decoder multiplies
+        with).
+    """
+    shapes, encoder_size = our_weights(model)
+    before = {name: shape for name, shape in shapes.items() if meets(name) in ("source words", "sentences")}
+    decoder = {name: shape for name, shape in shapes.items() if name not in before}
+    # One batch of one pair each, so that nothing has to be padded.
+    batches = [
+        ({"source": np.array([[1] * (len(source) + 1)])}, np.array([found]))
+        for source, found in zip(model.source_tokenizer.encode(sources).to_list(), labels, strict=True)
+        if found
+    ]
+    flop = products_per_target_word(before, 0, batches)
+    flop += beam_size * products_per_target_word(decoder, encoder_size, batches)
+    matrices = [shape for name, shape in decoder.items() if len(shape) == 2 and meets(name) != "nothing"]
+    return flop, 4 * sum(rows * columns for rows, columns in matrices)
+
+
+def _references(path, sources, source_path):
+    """A file's lines, as many as there are sources."""
+    references = list(read_lines(path))
+    if len(references) != len(sources):
+        raise UserError(f"{path}: has {len(references)} lines, {source_path} has {len(sources)}")
+    return references
+
+
+def _batches(searcher, sources, labels, batch_size):
+    """What `start_translating` takes: our batches, with the words of the longest translation in each."""
+    batches = []
+    for batch in like_lengths(sources, batch_size):
+        source = searcher.reader.source_ids(tf.constant([sources[i] for i in batch])).numpy()
+        longest_first = np.argsort(-np.count_nonzero(source, axis=1), kind="stable")  # as JoeyNMT wants them
+        batches.append((source[longest_first], max(len(labels[i]) for i in batch)))
+    return batches
+
+
+def _trained(directory, source):
+    """A model, a file's lines, and no limits."""
+    sources = list(read_lines(source))
+    if not any(line.strip() for line in sources):
+        raise UserError(f"{source}: there is nothing to translate")
+    return tfnmt.load(directory, "translator"), sources, {}
+
+
+def _random(preset):
+    """A preset's model before training, made never to end; random sentences; limits: as many words as these have."""
+    preset = find_preset(preset)
+    names = [f"w{i}" for i in range(preset.text.vocabulary_size - len(SPECIAL_WORDS))]
+    tokenizer = WordTokenizer(names)
+    model = Translator(preset.model, tokenizer, tokenizer)
+    bias = np.zeros(tokenizer.vocabulary_size)
+    bias[END] = -1000.0
+    model.decoder.b.assign(bias)
+    drawn = np.random.default_rng(1).choice(names, [RANDOM_SENTENCES, RANDOM_WORDS])
+    limits = {"maximum_length_factor": 1.0, "maximum_length_offset": 0}
+    return model, [" ".join(words) for words in drawn], limits
+
+
+def _seconds(searcher, sources, batch_size):
+    start = time.perf_counter()
+    searcher.translate(sources, batch_size)
+    return time.perf_counter() - start

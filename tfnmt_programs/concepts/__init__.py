@@ -1,0 +1,36 @@
+"""The glossary of "Deep Learning in a Nutshell: Core Concepts" (Dettmers 2015) as small functions and pictures.
+
+Each module is one concept: its equation as a function, and `show() -> (figure, sentence)`, the picture and what it
+shows in numbers. docs/concepts.md reads them from top to bottom.
+"""
+
+import difflib
+import importlib
+
+from tfnmt.errors import UserError
+
+CONCEPTS = (
+    "logistic_regression",
+    "units",
+    "nonlinearity",
+    "convolution",
+    "cross_correlation",
+    "fourier",
+    "pooling",
+    "convolutional_network",
+    "inception",
+    "learned_features",
+)
+"""In the order in which the post tells them."""
+
+
+def find_concept(name):
+    """The module of that name.
+
+    Raises:
+        UserError: there is none; names those that exist.
+    """
+    if name not in CONCEPTS:
+        nearest = difflib.get_close_matches(name, CONCEPTS, n=1, cutoff=0.0)[0]
+        raise UserError(f"unknown concept {name!r}; the nearest is {nearest!r} of {', '.join(CONCEPTS)}")
+    return importlib.import_module(f"tfnmt_programs.concepts.{name}")

@@ -1,0 +1,123 @@
+"""Optimizers at a saddle point: who leaves it, and by which way (Cho 2015, part 2, Figure 10).
+
+f(x, y) = (x² − y²) / 2 rises along x and falls along y; at (0, 0) its gradient is 0. All start high on the ridge,
+almost exactly above the saddle, so that the gradient leads straight to it.
+"""
+
+import keras
+import numpy as np
+import tensorflow as tf
+from matplotlib.animation import FuncAnimation, PillowWriter
+
+from tfnmt.inspection.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, new_figure, save
+
+START = (-1.5, 0.001)
+FRAMES = 48
+OPTIMIZERS = {
+    "SGD": lambda: keras.optimizers.SGD(0.02),
+    "momentum": lambda: keras.optimizers.SGD(0.02, momentum=0.9),
+    "Adadelta": lambda: keras.optimizers.Adadelta(1.0, rho=0.95, epsilon=1e-6),
+    "Adam": lambda: keras.optimizers.Adam(0.02),
+    "RMSprop": lambda: keras.optimizers.RMSprop(0.02),
+}
+"""Adadelta with its paper's constants, which know no learning rate; the others with one and the same."""
+STYLES = dict(zip(OPTIMIZERS, ((BLACK, "o"), (BLUE, "s"), (ORANGE, "^"), (GREEN, "D"), (PURPLE, "v")), strict=True))
+
+
+def height(x, y):
+    """f(x, y) = (x² − y²) / 2, of numbers or arrays."""
+    return (x * x - y * y) / 2
+
+
+def descend(optimizer, steps, start=START):
+    """The way of a Keras optimizer down `height`: float [steps + 1, 2], from `start`."""
+    point = keras.Variable(np.array(start, np.float32))
+    optimizer.build([point])
+
+    @tf.function
+    def step():
+        with tf.GradientTape() as tape:
+            loss = height(point.value[0], point.value[1])
+        optimizer.apply_gradients([(tape.gradient(loss, point.value), point)])
+
+    way = [point.numpy()]
+    for _ in range(steps):
+        step()
+        way.append(point.numpy())
+    return np.stack(way)
+
+
+def escape_step(way, distance=1.0):
+    """After how many steps |y| is first that distance or more; None if it never is."""
+    beyond = np.abs(way[:, 1]) >= distance
+    return int(beyond.argmax()) if beyond.any() else None
+
+
+def ways(steps=400):
+    """The way of each of `OPTIMIZERS`, by name."""
+    return {name: descend(new(), steps) for name, new in OPTIMIZERS.items()}
+
+
+def draw_saddle(ways):
+    """A figure of the ways on the surface, and of how far from the saddle they are at each step."""
+    figure, surface, progress, _ = _new_drawing(ways)
+    for name, way in ways.items():
+        color, marker = STYLES[name]
+        left = escape_step(way)
+        label = f"{name}: y = 1 after {left} steps" if left else f"{name}: still there"
+        options = {"color": color, "linewidth": 2, "marker": marker, "markersize": 5, "markevery": 10}
+        surface.plot(*way.T, label=name, **options)
+        progress.plot(way[:, 1], label=label, **options | {"markevery": 0.1})
+    progress.legend(fontsize=9, loc="upper left")
+    return figure
+
+
+def animate_saddle(ways, path):
+    """Write the ways as an animated picture (.gif) of `FRAMES` frames, each some steps on."""
+    figure, surface, progress, steps = _new_drawing(ways)
+    lines = {}
+    for name in ways:
+        color, marker = STYLES[name]
+        trail = surface.plot([], [], color=color, linewidth=2)[0]
+        head = surface.plot([], [], marker, color=color, markersize=9)[0]
+        lines[name] = trail, head, progress.plot([], [], color=color, linewidth=2, label=name)[0]
+    progress.legend(fontsize=9, loc="upper left")
+
+    def update(frame):
+        step = round((steps + 1) ** (frame / (FRAMES - 1))) - 1  # slowly at first, as the axis of the steps
+        for name, (trail, head, line) in lines.items():
+            so_far = ways[name][: step + 1]
+            trail.set_data(*so_far.T)
+            head.set_data(*so_far[-1:].T)
+            line.set_data(np.arange(len(so_far)), so_far[:, 1])
+        progress.set_title(f"step {step}", fontsize=10)
+
+    FuncAnimation(figure, update, FRAMES).save(path, PillowWriter(fps=8), dpi=70)
+
+
+def write_saddle(path, steps=400):
+    """Draw the ways of all optimizers to .png, .svg or .gif. Returns {name: steps until it has left, or None}."""
+    found = ways(steps)
+    if str(path).endswith(".gif"):
+        animate_saddle(found, path)
+    else:
+        save(draw_saddle(found), path)
+    return {name: escape_step(way) for name, way in found.items()}
+
+
+def _new_drawing(ways):
+    """The empty drawing: figure, surface, progress, and how many steps there are."""
+    figure = new_figure(10.5, 4.4)
+    surface, progress = figure.subplots(1, 2)
+    grid = np.linspace(-1.7, 1.7, 69)
+    x, y = np.meshgrid(grid, grid)
+    levels = surface.contour(x, y, height(x, y), np.arange(-1.25, 1.3, 0.25), cmap="cividis", linewidths=1)
+    surface.clabel(levels, fontsize=7)
+    surface.plot(0, 0, "x", color="black", markersize=10)
+    surface.annotate("saddle", (0, 0), (0.15, -0.35), fontsize=9)
+    surface.set(xlim=(-1.7, 1.7), ylim=(-0.7, 1.7), xlabel="x", ylabel="y", title="heights (x² − y²) / 2")
+    steps = len(next(iter(ways.values()))) - 1
+    progress.set(xscale="symlog", xlim=(0, steps), ylim=(-0.1, 1.6), xlabel="steps", ylabel="y, the way out")
+    progress.set_xticks([0, 1, 10, 100, steps], ["0", "1", "10", "100", str(steps)])
+    progress.grid(alpha=0.3)
+    return figure, surface, progress, steps

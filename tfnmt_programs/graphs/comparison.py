@@ -1,0 +1,182 @@
+"""The same model as a static graph and define-by-run: equal, and at what cost."""
+
+import ctypes
+import statistics
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import keras
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework import op_callbacks
+
+from tfnmt_programs.benchmarks.timed_fit import peak_memory, resident_memory
+from tfnmt_programs.graphs.cases import lines_of_code
+
+OUTPUT_TOLERANCE = 1e-5
+GRADIENT_TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True)
+class Point:
+    """What was found with batches of one size. Times in seconds, memory in bytes."""
+
+    batch_size: int
+    length: int
+    output_difference: float
+    """The largest, of any number."""
+    gradient_difference: float
+    """The norm of the difference over the norm, the largest of any weight."""
+    static_first: float | None
+    """To the first result, tracing included; of the first batch alone."""
+    by_run_first: float | None
+    static_step: float
+    by_run_step: float
+    static_memory: int
+    """By how much the process grew, at most, in a step."""
+    by_run_memory: int
+    operations: int
+    """That were run one after the other from Python, define-by-run; the static graph's is one call."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One case. Lines are without comments and docstrings."""
+
+    name: str
+    nodes: int
+    """Of the static graph, those in functions that it calls included; it is the same for all batches."""
+    model_lines: int
+    """Of the static graph, the model's own."""
+    loop_lines: int
+    """Of the static graph, those of the loop, which are shared by models."""
+    by_run_lines: int
+    points: list[Point]
+    peer_steps: list[float] | None = None
+    """Seconds of a step in PyTorch at each point, where that was measured."""
+
+    @property
+    def equal(self):
+        """Whether outputs and gradients are the same within rounding."""
+        return all(
+            point.output_difference <= OUTPUT_TOLERANCE and point.gradient_difference <= GRADIENT_TOLERANCE
+            for point in self.points
+        )
+
+
+def compare(case, units, batch_sizes, lengths, repetitions, seed=1, torch=None, say=lambda line: None):
+    """Compare a `Case` over batches of all those sizes and lengths; the first step of all comes first.
+
+    Args:
+        units: size of the model's states.
+        repetitions: steps of which the median time counts.
+        torch: (path of a Python that has torch, threads that it is to use), or None for no third column.
+        say: called with a line about each batch.
+    """
+    keras.utils.set_random_seed(seed)
+    layer = case.make(units)
+    random = np.random.default_rng(seed)
+    by_run = case.step(case.by_run, layer)
+    static = case.in_graph(layer, case.make_batch(1, 1, random))
+    points, batches = [], []
+    for batch_size in batch_sizes:
+        for length in lengths:
+            batch = case.make_batch(batch_size, length, random)
+            batches.append({name: ids.numpy() for name, ids in batch.items()})
+            points.append(_point(static, by_run, batch, batch_size, length, repetitions, first=not points))
+            point = points[-1]
+            say(
+                f"{case.name}, {batch_size} × {length} words: static {1000 * point.static_step:,.1f} ms,"
+                f" by run {1000 * point.by_run_step:,.1f} ms"
+            )
+    peer_steps = None
+    if torch:
+        python, threads = torch
+        settings = case.torch_settings(units) | {"threads": threads}
+        peer_steps = case.steps_in_torch(python, settings, batches, repetitions)
+    return Comparison(
+        case.name,
+        number_of_nodes(static.get_concrete_function().graph),
+        lines_of_code(*case.model_code),
+        lines_of_code(*case.loop_code),
+        lines_of_code(*case.by_run_code),
+        points,
+        peer_steps,
+    )
+
+
+def _point(static, by_run, batch, batch_size, length, repetitions, first):
+    (found, found_gradients), static_first, static_memory = _watched(lambda: static(batch))
+    (expected, expected_gradients), by_run_first, by_run_memory = _watched(lambda: by_run(batch))
+    if first:  # memory of the first step is TensorFlow's waking up, and tracing
+        _, _, static_memory = _watched(lambda: static(batch))
+        _, _, by_run_memory = _watched(lambda: by_run(batch))
+    return Point(
+        batch_size,
+        length,
+        max(float(tf.reduce_max(tf.abs(x - y))) for x, y in zip(found, expected, strict=True)),
+        max(_relative_difference(x, y) for x, y in zip(found_gradients, expected_gradients, strict=True)),
+        static_first if first else None,
+        by_run_first if first else None,
+        _median_time(lambda: static(batch), repetitions),
+        _median_time(lambda: by_run(batch), repetitions),
+        static_memory,
+        by_run_memory,
+        number_of_operations(lambda: by_run(batch)),
+    )
+
+
+def number_of_nodes(graph):
+    """Of a traced function's graph, and of the functions in it: bodies of loops, gradients."""
+    definition = graph.as_graph_def()
+    return len(definition.node) + sum(len(function.node_def) for function in definition.library.function)
+
+
+def number_of_operations(function):
+    """How many operations a function runs eagerly."""
+    count = 0
+
+    def counted(*_, **__):
+        nonlocal count
+        count += 1
+
+    op_callbacks.add_op_callback(counted)
+    try:
+        function()
+    finally:
+        op_callbacks.remove_op_callback(counted)
+    return count
+
+
+def _watched(function):
+    """(The function's result, the seconds it took, by how much the process grew while it ran.)"""
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "malloc_trim"):
+        libc.malloc_trim(0)  # memory that is only kept for later would hide what is needed now
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    before = resident_memory()
+    start = time.perf_counter()
+    result = function()
+    _finish(result)
+    return result, time.perf_counter() - start, max(0, peak_memory() - before)
+
+
+def _median_time(function, repetitions):
+    seconds = []
+    for _ in range(repetitions):
+        start = time.perf_counter()
+        _finish(function())
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds)
+
+
+def _finish(result):
+    """Wait for every number."""
+    for tensor in tf.nest.flatten(result):
+        tf.convert_to_tensor(tensor).numpy()
+
+
+def _relative_difference(x, y):
+    x, y = tf.convert_to_tensor(x), tf.convert_to_tensor(y)
+    return float(tf.math.divide_no_nan(tf.norm(x - y), tf.norm(y)))
