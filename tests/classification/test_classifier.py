@@ -142,7 +142,7 @@ def test_transitions_are_part_of_the_loss():
         model = made("spinn", transition_weight=weight)
         predictions = model(inputs, training=True)
         losses.append(float(model.compute_loss(inputs, labels, predictions)))
-    log_p = tf.nn.log_softmax(predictions["transition_scores"]).numpy()
+    log_p = tf.nn.log_softmax(predictions["transition_logits"]).numpy()
     taken = inputs["transitions"].numpy()
     expected = np.mean([-log_p[s, t, move - 1] for (s, t), move in np.ndenumerate(taken) if move])
     np.testing.assert_allclose(losses[1] - losses[0], 2 * expected, rtol=1e-5)

@@ -26,7 +26,7 @@ class Classifier(SideBySide, keras.Model):
 
     As a Keras model it maps a batch of sentences, as `tfnmt.data.example_batches` makes them (of pairs all first
     sentences, then all second ones), to a dictionary: "scores" float [batch, classes]; where it parses,
-    "transition_scores" float [sentences, steps, 2] and "transitions" int32 [sentences, steps]. In training, also
+    "transition_logits" float [sentences, steps, 2] and "transitions" int32 [sentences, steps]. In training, also
     "phrase_scores" [sentences, steps, classes] where phrases have labels and every phrase is a node of the encoder's;
     and rl-spinn draws several parses of each sentence, side by side, so that batch and sentences count them all.
 
@@ -80,7 +80,7 @@ class Classifier(SideBySide, keras.Model):
             encoded = self.encoder(inputs, training=True, seed=seed)
         else:
             encoded = self.encoder(inputs, training=training)
-        kept = ("transition_scores", "transitions", "log_probability") if c.encoder in OWN_PARSES else ()
+        kept = ("transition_logits", "transitions", "log_probability") if c.encoder in OWN_PARSES else ()
         return self._class_scores(encoded, inputs, training) | {name: encoded[name] for name in kept if name in encoded}
 
     def _class_scores(self, encoded, inputs, training):
@@ -113,10 +113,10 @@ class Classifier(SideBySide, keras.Model):
         else:
             terms = [(classification_loss(labels, scores, smoothing), tf.math.count_nonzero(labels >= 0))]
         if training and c.encoder == "spinn":
-            of_transitions = classification_loss(x["transitions"] - 1, y_pred["transition_scores"])
+            of_transitions = classification_loss(x["transitions"] - 1, y_pred["transition_logits"])
             terms.append((c.transition_weight * of_transitions, tf.math.count_nonzero(x["transitions"])))
         if training and c.encoder == "rl-spinn":
-            entropy = mean_entropy(y_pred["transition_scores"], y_pred["transitions"])
+            entropy = mean_entropy(y_pred["transition_logits"], y_pred["transitions"])
             terms.append((c.policy_weight * self._policy_loss(labels, y_pred), tf.size(labels)))
             terms.append((-c.entropy_weight * entropy, tf.math.count_nonzero(y_pred["transitions"])))
         return terms
@@ -147,7 +147,7 @@ class Classifier(SideBySide, keras.Model):
         """Accuracy of the classes of pairs or sentences (of phrases, the root's), and of spinn's parses."""
         update_accuracy(self.accuracy, self.root_labels(x, y, y_pred), tf.argmax(y_pred["scores"], axis=-1))
         if self.configuration.encoder == "spinn":
-            chosen = tf.argmax(y_pred["transition_scores"], axis=-1)
+            chosen = tf.argmax(y_pred["transition_logits"], axis=-1)
             update_accuracy(self.transition_accuracy, x["transitions"] - 1, chosen)
         return self.get_metrics_result()
 

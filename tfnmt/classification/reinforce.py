@@ -68,14 +68,14 @@ def mean_likelihood_loss(log_probabilities, log_likelihoods):
     return -tf.reduce_mean(tf.reduce_sum(advantages * log_probabilities, axis=1))
 
 
-def mean_entropy(transition_scores, transitions):
+def mean_entropy(transition_logits, transitions):
     """The entropy of the parser's choices, the mean over all transitions, −Σ_k p_k log p_k.
 
     Args:
-        transition_scores: float [sentences, steps, 2], very low for illegal moves.
+        transition_logits: float [sentences, steps, 2], very low for illegal moves.
         transitions: int32 [sentences, steps], NOTHING as padding.
     """
-    log_p = tf.nn.log_softmax(transition_scores)
+    log_p = tf.nn.log_softmax(transition_logits)
     real = tf.cast(transitions != NOTHING, log_p.dtype)
     entropies = -tf.reduce_sum(tf.exp(log_p) * log_p, axis=-1)
     return tf.math.divide_no_nan(tf.reduce_sum(entropies * real), tf.reduce_sum(real))

@@ -104,7 +104,7 @@ def _results(encoder, stacks, nodes, transitions, trackings):
     if trackings and encoder.tracker.predicts:
         scores = encoder.tracker.scores(tf.stack(trackings, axis=1))
         scores = tf.where(legal_moves(transitions), scores, UNLIKELY)
-        results["transition_scores"] = scores
+        results["transition_logits"] = scores
         if encoder.parse == "sampled":
             results["log_probability"] = log_probability(scores, transitions)
     return results

@@ -156,8 +156,8 @@ def _compared(results):
     """Of what tree encoders give, what is float; scores of illegal moves would drown the others."""
     names = [name for name in ("root", "nodes", "log_probability") if name in results]
     compared = [results[name] for name in names]
-    if "transition_scores" in results:
-        compared.append(tf.nn.softmax(results["transition_scores"]))
+    if "transition_logits" in results:
+        compared.append(tf.nn.softmax(results["transition_logits"]))
     return compared
 
 

@@ -79,8 +79,8 @@ def spinn_encoder(parse, tracker_units=2, tracked_composition=True):
     ("parse", "names"),
     [
         ("given", ["root", "nodes"]),
-        ("predicted", ["root", "nodes", "transition_scores"]),
-        ("sampled", ["root", "nodes", "transition_scores", "log_probability"]),
+        ("predicted", ["root", "nodes", "transition_logits"]),
+        ("sampled", ["root", "nodes", "transition_logits", "log_probability"]),
     ],
 )
 @pytest.mark.parametrize("tracked_composition", [True, False])

@@ -145,7 +145,7 @@ class SpinnEncoder(TreeEncoder):
 
         Returns:
             A dictionary: "root", "nodes" and "transitions" (those used) as `LevelEncoder` gives them; where the tracker
-            predicts, also "transition_scores" float [sentences, steps, 2], the logits of SHIFT and REDUCE, very low for
+            predicts, also "transition_logits" float [sentences, steps, 2], the logits of SHIFT and REDUCE, very low for
             illegal moves; and for parse="sampled" also "log_probability" float [sentences], that of the whole parse.
             Steps are those of the batch's transitions, or 2 · longest − 1 where the tracker makes them.
         """
@@ -170,7 +170,7 @@ class SpinnEncoder(TreeEncoder):
         if self.tracker.predicts:
             scores = tf.gather(self.tracker.scores(tracking), plan["places"])
             scores = tf.where(legal_moves(transitions), scores, UNLIKELY)
-            results["transition_scores"] = scores
+            results["transition_logits"] = scores
             if self.parse == "sampled":
                 results["log_probability"] = log_probability(scores, transitions)
         return results
