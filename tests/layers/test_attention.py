@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tfnmt.layers.attention import ATTENTIONS
-from tfnmt.layers.recurrence import held_for_one_step
+from tfnmt.layers.recurrence import invariants_for_one_step
 
 BATCH, LENGTH, SIZE, UNITS = 3, 5, 4, 3
 MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [1, 0, 0, 0, 0]], bool)
@@ -23,8 +23,8 @@ def made(kind, query_size=SIZE):
 def attend(attention, z, h, mask):
     memory = attention.memory(tf.constant(h), tf.constant(mask))
     matrices, others = attention.of_memory(memory)
-    held = held_for_one_step(attention.loop_weights() | matrices, attention.loop_constants() | others)
-    return [x.numpy() for x in attention.attend(tf.constant(z), held)]
+    invariants = invariants_for_one_step(attention.loop_weights() | matrices, attention.loop_constants() | others)
+    return [x.numpy() for x in attention.attend(tf.constant(z), invariants)]
 
 
 def energy(attention, kind, z, h_j):

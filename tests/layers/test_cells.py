@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tfnmt.layers.cells import CELLS, GRUCell, LSTMCell
-from tfnmt.layers.recurrence import held_for_one_step, recur
+from tfnmt.layers.recurrence import invariants_for_one_step, recur
 
 BATCH, INPUT, UNITS, TIME = 3, 2, 4, 5
 RANDOM = np.random.default_rng(1)
@@ -38,16 +38,16 @@ def random(*shape):
 
 
 def one_step(cell, s, states, dropout_mask=None):
-    held = held_for_one_step(cell.loop_weights(), cell.loop_constants(dropout_mask))
-    return cell.step(cell.project(s), states, held)
+    invariants = invariants_for_one_step(cell.loop_weights(), cell.loop_constants(dropout_mask))
+    return cell.step(cell.project(s), states, invariants)
 
 
 def whole_sequence(cell, s, mask=None):
     """s [time, batch, INPUT] → h [time, batch, UNITS] and the last states, from h = 0."""
     zeros = tf.zeros([BATCH, UNITS], s.dtype)
 
-    def step(inputs, states, held):
-        states = cell.step(*inputs, states, held)
+    def step(inputs, states, invariants):
+        states = cell.step(*inputs, states, invariants)
         return states[:1], states
 
     (h,), last = recur(
@@ -101,8 +101,8 @@ def test_layer_normalization_normalises_both_products():
 def test_inputs_projected_inside_a_loop_are_those_projected_before_it():
     for options in ({}, {"layer_normalization": True}):
         cell, s = made(GRUCell, **options), random(BATCH, INPUT)
-        held = held_for_one_step(cell.loop_weights(with_inputs=True), cell.loop_constants())
-        np.testing.assert_allclose(cell.project(s, held), cell.project(s), atol=1e-14)
+        invariants = invariants_for_one_step(cell.loop_weights(with_inputs=True), cell.loop_constants())
+        np.testing.assert_allclose(cell.project(s, invariants), cell.project(s), atol=1e-14)
 
 
 def test_dropout_mask_multiplies_the_state_in_its_product_with_u_alone():

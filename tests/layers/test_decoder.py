@@ -276,9 +276,9 @@ def test_state_dropout_has_one_mask_for_all_times_and_another_for_each_cell(monk
     seen = {}
     for cell in (decoder.first, decoder.second, *decoder.upper):
 
-        def hidden_product(h, held, cell=cell):
-            seen.setdefault(cell.name, []).append(held["dropout_mask"].numpy())
-            return type(cell).hidden_product(cell, h, held)
+        def hidden_product(h, invariants, cell=cell):
+            seen.setdefault(cell.name, []).append(invariants["dropout_mask"].numpy())
+            return type(cell).hidden_product(cell, h, invariants)
 
         monkeypatch.setattr(cell, "hidden_product", hidden_product)
     all_at_once(encoder, decoder, np.full([10, 2], 5, np.int32), np.full([10, 4], 5, np.int32), training=True)

@@ -117,9 +117,9 @@ def test_state_dropout_has_one_mask_for_all_times_and_another_for_each_direction
     seen = {}
     for cell in encoder.cells:
 
-        def hidden_product(h, held, cell=cell):
-            seen.setdefault(cell.name, []).append(held["dropout_mask"].numpy())
-            return type(cell).hidden_product(cell, h, held)
+        def hidden_product(h, invariants, cell=cell):
+            seen.setdefault(cell.name, []).append(invariants["dropout_mask"].numpy())
+            return type(cell).hidden_product(cell, h, invariants)
 
         monkeypatch.setattr(cell, "hidden_product", hidden_product)
     read(encoder, np.full([10, 4], 5, np.int32), training=True)

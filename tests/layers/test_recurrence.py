@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import held_for_one_step, in_parts, multiply, recur, times
+from tfnmt.layers.recurrence import invariants_for_one_step, multiply, recur, scoped, times
 
 TIME, BATCH, UNITS = 5, 3, 2
 
@@ -24,10 +24,10 @@ def case(time=TIME):
     return {name: tf.constant(random.normal(size=shape)) for name, shape in shapes.items()}
 
 
-def step(inputs, states, held):
+def step(inputs, states, invariants):
     (s,), (h, c) = inputs, states
-    h = tf.tanh(s + held.product("U", h) + held["k"])
-    c = tf.sigmoid(s) * c + held.product("A", h * held["k"]) + held["b"]
+    h = tf.tanh(s + invariants.matmul("U", h) + invariants["k"])
+    c = tf.sigmoid(s) * c + invariants.matmul("A", h * invariants["k"]) + invariants["b"]
     return (c, h * c), (h, c)
 
 
@@ -36,7 +36,7 @@ def plain_loop(step, inputs, states, weights, output_sizes, constants, mask, rev
     time = inputs[0].shape[0]
     outputs = [None] * time
     for t in reversed(range(time)) if reverse else range(time):
-        outputs[t], new = step(tuple(x[t] for x in inputs), states, held_for_one_step(weights, constants))
+        outputs[t], new = step(tuple(x[t] for x in inputs), states, invariants_for_one_step(weights, constants))
         keep = tf.ones([BATCH, 1], bool) if mask is None else mask[t][:, tf.newaxis]
         states = tuple(tf.where(keep, after, before) for after, before in zip(new, states, strict=True))
     return tuple(tf.stack(output) for output in zip(*outputs, strict=True)), states
@@ -140,9 +140,9 @@ def test_gradients_are_the_slopes_of_finite_differences():
 def test_a_weight_used_twice_is_an_error(wrap):
     values = case()
 
-    def twice(inputs, states, held):
+    def twice(inputs, states, invariants):
         (h,) = states
-        h = held.product("U", held.product("U", h))
+        h = invariants.matmul("U", invariants.matmul("U", h))
         return (h,), (h,)
 
     with pytest.raises(ValueError, match="'U'"):
@@ -161,13 +161,13 @@ def test_multiply_takes_one_matrix_for_all_or_one_per_example():
     np.testing.assert_allclose(multiply(value, many), np.einsum("bi,bio->bo", value, many))
 
 
-def test_a_part_of_a_step_sees_what_is_its_own():
+def test_a_scope_sees_its_own_invariants():
     parts = {"lower": {"U": tf.constant([[2.0]]), "b": 1.0}, "upper": {"U": tf.constant([[3.0]])}}
-    weights = in_parts({part: {"U": named["U"]} for part, named in parts.items()})
-    held = held_for_one_step(weights, {"lower/b": 1.0, "all": 5.0})
-    assert held["all"] == 5
-    lower, upper = held.within("lower"), held.within("upper")
+    weights = scoped({part: {"U": named["U"]} for part, named in parts.items()})
+    invariants = invariants_for_one_step(weights, {"lower/b": 1.0, "all": 5.0})
+    assert invariants["all"] == 5
+    lower, upper = invariants.scope("lower"), invariants.scope("upper")
     assert lower["b"] == 1
     assert "b" in lower
     assert "b" not in upper
-    assert [part.product("U", tf.constant([[1.0]])).numpy().item() for part in (lower, upper)] == [2, 3]
+    assert [part.matmul("U", tf.constant([[1.0]])).numpy().item() for part in (lower, upper)] == [2, 3]

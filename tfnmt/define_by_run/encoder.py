@@ -9,7 +9,7 @@ The layers and weights are those of `tfnmt.layers.encoder.Encoder`; it does the 
 
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import held_for_one_step
+from tfnmt.layers.recurrence import invariants_for_one_step
 
 
 def encode(encoder, ids):
@@ -29,11 +29,11 @@ def encode(encoder, ids):
 
 def read(cell, words, real):
     """One cell over a list of words [batch, size], of which `real` [batch, 1] count: (its h at each, the last h)."""
-    held = held_for_one_step(cell.loop_weights(with_inputs=True), cell.loop_constants())
+    invariants = invariants_for_one_step(cell.loop_weights(with_inputs=True), cell.loop_constants())
     states = (tf.zeros([len(words[0]), cell.units], words[0].dtype),) * cell.number_of_states
     outputs = []
     for word, is_real in zip(words, real, strict=True):
-        new_states = cell.step(cell.project(word, held), states, held)
+        new_states = cell.step(cell.project(word, invariants), states, invariants)
         states = tuple(tf.where(is_real, new, old) for new, old in zip(new_states, states, strict=True))
         outputs.append(new_states[0])
     return outputs, states[0]

@@ -8,7 +8,7 @@ The layers and weights are those of `tfnmt.layers.trees.spinn.LevelEncoder`; onl
 
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import held_for_one_step
+from tfnmt.layers.recurrence import invariants_for_one_step
 from tfnmt.text.brackets import REDUCE, SHIFT
 
 
@@ -23,11 +23,11 @@ def encode(encoder, batch, training=False):
     Returns:
         {"root": float [sentences, units]}.
     """
-    held = held_for_one_step(encoder.compose.loop_weights(), encoder.compose.loop_constants())
+    invariants = invariants_for_one_step(encoder.compose.loop_weights(), encoder.compose.loop_constants())
 
     def reduce(left, right):
         h, c = (tf.stack([x, y], axis=1) for x, y in zip(left, right, strict=True))
-        return encoder.compose.step(h, c, held)
+        return encoder.compose.step(h, c, invariants)
 
     def phrase(tree):
         """(h, c), each [1, units], of a word, which is its own (h, c), or of a list of two phrases."""

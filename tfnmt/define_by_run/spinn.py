@@ -7,7 +7,7 @@ the same in static graphs.
 
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import held_for_one_step
+from tfnmt.layers.recurrence import invariants_for_one_step
 from tfnmt.layers.trees.schedule import legal_moves
 from tfnmt.layers.trees.spinn import gumbel_noise, log_probability
 from tfnmt.layers.trees.tracker import UNLIKELY
@@ -19,7 +19,7 @@ def encode(encoder, batch, training=False, seed=None):
     sentences = len(batch["words"])
     lengths = tf.math.count_nonzero(batch["words"], axis=1).numpy()
     compose, tracker = encoder.compose, getattr(encoder, "tracker", None)
-    held = {part: _held(part) for part in (compose, tracker) if part is not None}
+    invariants = {part: _invariants(part) for part in (compose, tracker) if part is not None}
     given = batch["transitions"].numpy().T if _is_given(encoder, training) else None
     steps = 2 * max(lengths) - 1 if given is None else len(given)
     leaves = iter(unbundle(encoder.leaves(batch["words"], training)))
@@ -36,7 +36,7 @@ def encode(encoder, batch, training=False, seed=None):
         if tracker:
             looks = [peek(x, at, nothing) for x, at in _in_sight(buffers, stacks)]
             looks = tf.reshape(bundle(looks)[0], [sentences, 3, encoder.units])
-            states = tracker.step(looks, states, held[tracker])
+            states = tracker.step(looks, states, invariants[tracker])
             trackings.append(states[0])
         if given is None:
             transitions.append(choose(tracker, states[0], buffers, stacks, None if noise is None else noise[t]))
@@ -54,7 +54,7 @@ def encode(encoder, batch, training=False, seed=None):
         if reducing:
             (h_l, c_l), (h_r, c_r) = bundle(lefts), bundle(rights)
             tracking = tf.gather(states[0], reducing) if tracker else None
-            reduced = compose.step(tf.stack([h_l, h_r], 1), tf.stack([c_l, c_r], 1), held[compose], tracking)
+            reduced = compose.step(tf.stack([h_l, h_r], 1), tf.stack([c_l, c_r], 1), invariants[compose], tracking)
             for s, phrase in zip(reducing, unbundle(reduced), strict=True):
                 stacks[s].append(phrase)
         for s, transition in enumerate(transitions[t]):
@@ -110,8 +110,8 @@ def _results(encoder, stacks, nodes, transitions, trackings):
     return results
 
 
-def _held(layer):
-    return held_for_one_step(layer.loop_weights(), layer.loop_constants())
+def _invariants(layer):
+    return invariants_for_one_step(layer.loop_weights(), layer.loop_constants())
 
 
 def _is_given(encoder, training):

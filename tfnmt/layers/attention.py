@@ -42,13 +42,13 @@ class Attention(keras.layers.Layer):
         penalty = tf.where(mask, tf.zeros((), h.dtype), h.dtype.min / 2)
         return {"keys": self.keys(h), "values": h, "penalty": penalty}
 
-    def attend(self, z, held):
+    def attend(self, z, invariants):
         """Look from the decoder's state z [batch, decoder_units].
 
         Returns: the context c [batch, size] and the weights α [batch, source_length].
         """
-        weights = tf.nn.softmax(self.energies(z, held) + held["penalty"])
-        return held.product("values", weights), weights
+        weights = tf.nn.softmax(self.energies(z, invariants) + invariants["penalty"])
+        return invariants.matmul("values", weights), weights
 
 
 class AdditiveAttention(Attention):
@@ -74,10 +74,10 @@ class AdditiveAttention(Attention):
         """h_j U_a + b, [batch, source_length, units]."""
         return times(h, tf.convert_to_tensor(self.U_a)) + self.b
 
-    def energies(self, z, held):
+    def energies(self, z, invariants):
         """[batch, source_length]."""
-        hidden = tf.tanh(held.product("W_a", z)[:, tf.newaxis, :] + held["keys"])
-        e = tf.matmul(tf.reshape(hidden, [-1, self.units]), held["v"])
+        hidden = tf.tanh(invariants.matmul("W_a", z)[:, tf.newaxis, :] + invariants["keys"])
+        e = tf.matmul(tf.reshape(hidden, [-1, self.units]), invariants["v"])
         return tf.reshape(e, tf.shape(hidden)[:2])
 
 
@@ -99,9 +99,9 @@ class DotAttention(Attention):
         matrices, others = super().of_memory(memory)
         return matrices | {"keys": memory["keys"]}, others
 
-    def energies(self, z, held):
+    def energies(self, z, invariants):
         """[batch, source_length]."""
-        return held.product("keys", z)
+        return invariants.matmul("keys", z)
 
 
 class GeneralAttention(DotAttention):

@@ -1,14 +1,14 @@
 """The recurrent activation functions φ: GRU and LSTM, each as one step of a recurrence.
 
 A cell is apart from its loop. `project(s)` is the part that does not depend on the states, one product for
-all times at once; `step(projected_s, states, held)` is the part in the loop, where `held.product("U", h)` is hU
-(see `tfnmt.layers.recurrence`).
+all times at once; `step(projected_s, states, invariants)` is the part in the loop, where `invariants.matmul("U", h)` is
+hU (see `tfnmt.layers.recurrence`).
 """
 
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import held_for_one_step, times
+from tfnmt.layers.recurrence import invariants_for_one_step, times
 
 
 class Cell(keras.layers.Layer):
@@ -49,24 +49,24 @@ class Cell(keras.layers.Layer):
         constants = {name: tf.convert_to_tensor(getattr(self, name)) for name in names}
         return constants if dropout_mask is None else constants | {"dropout_mask": dropout_mask}
 
-    def project(self, s, held=None):
+    def project(self, s, invariants=None):
         """sW + b for inputs s [..., input_size], as [..., gates · units].
 
-        `held`: the loop's, where the inputs are known only in the loop, one time after the other.
+        `invariants`: the loop's, where the inputs are known only in the loop, one time after the other.
         """
-        if held is None:
-            held = held_for_one_step({}, self.loop_constants())
+        if invariants is None:
+            invariants = invariants_for_one_step({}, self.loop_constants())
             projected = times(s, tf.convert_to_tensor(self.W))
         else:
-            projected = held.product("W", s)
+            projected = invariants.matmul("W", s)
         if self.layer_normalization:
-            projected = normalize(projected, held["gain_s"])
-        return projected + held["b"]
+            projected = normalize(projected, invariants["gain_s"])
+        return projected + invariants["b"]
 
-    def hidden_product(self, h, held):
+    def hidden_product(self, h, invariants):
         """hU, [batch, gates · units], with what the options add to it."""
-        a = held.product("U", h * held["dropout_mask"] if "dropout_mask" in held else h)
-        return normalize(a, held["gain_h"]) + held["bias_h"] if self.layer_normalization else a
+        a = invariants.matmul("U", h * invariants["dropout_mask"] if "dropout_mask" in invariants else h)
+        return normalize(a, invariants["gain_h"]) + invariants["bias_h"] if self.layer_normalization else a
 
 
 def normalize(a, gain):
@@ -85,10 +85,10 @@ class GRUCell(Cell):
     gates = 3
     number_of_states = 1
 
-    def step(self, projected, states, held):
+    def step(self, projected, states, invariants):
         """(h,) → (h',), each [batch, units]; `projected` is sW + b, [batch, 3 · units], blocks r, u, h̃."""
         (h,) = states
-        a = self.hidden_product(h, held)
+        a = self.hidden_product(h, invariants)
         blocks = [2 * self.units, self.units]
         projected_gates, projected_candidate = tf.split(projected, blocks, axis=-1)
         a_gates, a_candidate = tf.split(a, blocks, axis=-1)
@@ -109,10 +109,10 @@ class LSTMCell(Cell):
     gates = 4
     number_of_states = 2
 
-    def step(self, projected, states, held):
+    def step(self, projected, states, invariants):
         """(h, c) → (h', c'), each [batch, units]; `projected` is sW + b, blocks i, f, o, g of [batch, units]."""
         h, c = states
-        a = projected + self.hidden_product(h, held)
+        a = projected + self.hidden_product(h, invariants)
         i, f, o, g = tf.split(a, 4, axis=-1)
         c = tf.sigmoid(f + 1.0) * c + tf.sigmoid(i) * tf.tanh(g)
         return (tf.sigmoid(o) * tf.tanh(c), c)

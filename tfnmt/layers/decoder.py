@@ -6,7 +6,7 @@ import tensorflow as tf
 from tfnmt.layers.attention import ATTENTIONS
 from tfnmt.layers.cells import CELLS
 from tfnmt.layers.encoder import Embedding, over_time_dropout, whole_word_dropout
-from tfnmt.layers.recurrence import held_for_one_step, in_parts, recur, times
+from tfnmt.layers.recurrence import invariants_for_one_step, recur, scoped, times
 
 
 class Decoder(keras.layers.Layer):
@@ -148,8 +148,8 @@ class Decoder(keras.layers.Layer):
             ones = tf.ones_like(states[0])
             masks = {part: self.state_dropout(ones, training=training) for part in self._cells()}
 
-        def step(inputs, states, held):
-            z, c, states, _ = self._transition(inputs, states, held)
+        def step(inputs, states, invariants):
+            z, c, states, _ = self._transition(inputs, states, invariants)
             return (states[-1],) if self.input_feeding else (z, c), states
 
         of_memory = self._of_memory(memory)
@@ -199,11 +199,11 @@ class Decoder(keras.layers.Layer):
             told), the new states, and α [batch, source_length] (None without attention).
         """
         shared, of_memory = self.for_steps() if shared is None else shared, self._of_memory(memory)
-        held = held_for_one_step(**{name: shared[name] | of_memory[name] for name in shared})
+        invariants = invariants_for_one_step(**{name: shared[name] | of_memory[name] for name in shared})
         u = self.E(ids)
-        z, c, states, attention = self._transition(self._project(u, memory), states, held)
+        z, c, states, attention = self._transition(self._project(u, memory), states, invariants)
         t = states[-1] if self.input_feeding else self._readout(z, c, u)
-        return held.product("w", t) + held["b"], states, attention
+        return invariants.matmul("w", t) + invariants["b"], states, attention
 
     def scores(self, t):
         """e(k) = w_kᵀ t + b_k of every word k: t [..., readout_size] → [..., vocabulary_size]."""
@@ -225,26 +225,26 @@ class Decoder(keras.layers.Layer):
         inputs = (self.first.project(s),)
         return (*inputs, self._readout_of_words(u)) if self.input_feeding else inputs
 
-    def _transition(self, inputs, states, held):
+    def _transition(self, inputs, states, invariants):
         """z_{i−1} → z_i for all layers: the highest layer's z, the context c, all new states, and α."""
         count = self.first.number_of_states
-        x = inputs[0] + held.product("W_f", states[-1]) if self.input_feeding else inputs[0]
-        layer = self.first.step(x, states[:count], held.within("first"))
+        x = inputs[0] + invariants.matmul("W_f", states[-1]) if self.input_feeding else inputs[0]
+        layer = self.first.step(x, states[:count], invariants.scope("first"))
         if self.attention:
-            c, alpha = self.attention.attend(layer[0], held.within("attention"))
+            c, alpha = self.attention.attend(layer[0], invariants.scope("attention"))
         else:
-            c, alpha = held["summary"], None
+            c, alpha = invariants["summary"], None
         if self.second:
-            second = held.within("second")
+            second = invariants.scope("second")
             layer = self.second.step(self.second.project(c, second), layer, second)
         z, new_states = layer[0], layer
         for i, cell in enumerate(self.upper, start=1):
-            above = held.within(f"upper_{i}")
+            above = invariants.scope(f"upper_{i}")
             x = cell.project(tf.concat([z, c], axis=-1), above)
             layer = cell.step(x, states[i * count : (i + 1) * count], above)
             z, new_states = z + layer[0] if self.residual else layer[0], new_states + layer
         if self.input_feeding:
-            new_states += (self._combine(inputs[1], held.product("W_1", z), held.product("W_3", c)),)
+            new_states += (self._combine(inputs[1], invariants.matmul("W_1", z), invariants.matmul("W_3", c)),)
         return z, c, new_states, alpha
 
     def _readout(self, z, c, u):
@@ -269,7 +269,7 @@ class Decoder(keras.layers.Layer):
         parts = {part: cell.loop_weights(with_inputs=part != "first") for part, cell in self._cells().items()}
         if self.attention:
             parts["attention"] = self.attention.loop_weights()
-        weights = in_parts(parts)
+        weights = scoped(parts)
         if self.input_feeding:
             weights |= {"W_f": tf.convert_to_tensor(self.W_f)}
             weights |= {name: tf.convert_to_tensor(self.readout_weights[name]) for name in ("W_1", "W_3")}
@@ -279,11 +279,11 @@ class Decoder(keras.layers.Layer):
         parts = {part: cell.loop_constants(dropout_masks.get(part)) for part, cell in self._cells().items()}
         if self.attention:
             parts["attention"] = self.attention.loop_constants()
-        return in_parts(parts)
+        return scoped(parts)
 
     def _of_memory(self, memory):
         """The "weights" and "constants" of a step that are of the source."""
         if not self.attention:
             return {"weights": {}, "constants": {"summary": memory["summary"]}}
         parts = zip(("weights", "constants"), self.attention.of_memory(memory), strict=True)
-        return {name: in_parts({"attention": part}) for name, part in parts}
+        return {name: scoped({"attention": part}) for name, part in parts}

@@ -109,8 +109,8 @@ def read_layer(s, mask, cells, state_dropout, training=False):
         if state_dropout.rate:
             dropout_mask = state_dropout(tf.ones_like(zeros), training=training)
 
-        def step(inputs, states, held, cell=cell):
-            states = cell.step(*inputs, states, held)
+        def step(inputs, states, invariants, cell=cell):
+            states = cell.step(*inputs, states, invariants)
             return states[:1], states
 
         (h,), last = recur(

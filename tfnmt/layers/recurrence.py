@@ -19,10 +19,10 @@ def recur(step, inputs, states, weights, output_sizes, constants=None, mask=None
     """Apply `step` at every time and return all outputs and the last states.
 
     Args:
-        step: `step(inputs_t, states, held) -> (outputs_t, states)`, tuples of tensors [batch, size]; `held` is a
-            `Held`: `held.product(name, value)` is `value @ weights[name]`, used exactly once for each name, and
-            `held[name]` is `constants[name]`. The step depends on no other tensor: what it captured would get no
-            gradient.
+        step: `step(inputs_t, states, invariants) -> (outputs_t, states)`, tuples of tensors [batch, size].
+            `invariants` is a `LoopInvariants`: `invariants.matmul(name, value)` is `value @ weights[name]`, used
+            exactly once for each name, and `invariants[name]` is `constants[name]`. The step depends on no other
+            tensor: what it captured would get no gradient.
         inputs: a tuple of tensors [time, batch, size]; time first. Products that do not depend on the states are done.
         states: a tuple of tensors [batch, units], the states before the first step.
         weights: a dictionary of the matrices that the step multiplies with: [in, out], or [batch, in, out] for one
@@ -43,8 +43,8 @@ def recur(step, inputs, states, weights, output_sizes, constants=None, mask=None
     time = tf.shape(inputs[0])[0]
     order = (lambda i: time - 1 - i) if reverse else (lambda i: i)
 
-    def masked_step(t, inputs_t, states, constants, product):
-        outputs_t, new_states = step(inputs_t, states, Held(product, constants))
+    def masked_step(t, inputs_t, states, constants, matmul):
+        outputs_t, new_states = step(inputs_t, states, LoopInvariants(matmul, constants))
         if mask is not None:
             keep = mask[t][:, tf.newaxis]
             new_states = tuple(tf.where(keep, new, old) for new, old in zip(new_states, states, strict=True))
@@ -79,13 +79,13 @@ def _forward(step, inputs, states, weights, constants, output_sizes, time, order
         t = order(i)
         factors, products = {}, {}
 
-        def product(name, value):
+        def matmul(name, value):
             if name in factors:
                 raise ValueError(f"a step uses each weight once, and uses {name!r} again")
             factors[name], products[name] = value, multiply(value, weights[name])
             return products[name]
 
-        outputs_t, new_states = step(t, _at(inputs, t), states, constants, product)
+        outputs_t, new_states = step(t, _at(inputs, t), states, constants, matmul)
         kept_t = {"states": states, "factors": factors, "products": products}
         return i + 1, new_states, _write(outputs, t, outputs_t), _write(kept, t, kept_t)
 
@@ -106,7 +106,7 @@ def _backward(step, inputs, states, weights, constants, kept, d_outputs, d_state
         at = _at(known, t)
         dz_t = tf.nest.map_structure(tf.zeros_like, at["products"])
 
-        def product(name, value):
+        def matmul(name, value):
             """The product is known already; its gradient is kept as well as passed on."""
 
             @tf.custom_gradient
@@ -122,7 +122,7 @@ def _backward(step, inputs, states, weights, constants, kept, d_outputs, d_state
         leaves = (at["inputs"], at["states"], constants)
         with tf.GradientTape() as tape:
             tape.watch(leaves)
-            results = step(t, *leaves, product)
+            results = step(t, *leaves, matmul)
         gradients = tape.gradient(results, leaves, (at["d_outputs"], d_states), tf.UnconnectedGradients.ZERO)
         d_inputs_t, d_states, d_constants_t = gradients
         d_constants = tf.nest.map_structure(tf.add, d_constants, d_constants_t)
@@ -158,35 +158,35 @@ def times(x, weight):
     return tf.reshape(product, tf.concat([tf.shape(x)[:-1], [weight.shape[1]]], axis=0))
 
 
-class Held:
-    """What is the same at all times, as a step sees it: matrices to multiply with, and other constants, by name."""
+class LoopInvariants:
+    """The tensors that are the same at all times, as a step uses them: matrices and other constants, by name."""
 
-    def __init__(self, product, constants, part=""):
-        self._product, self._constants, self._part = product, constants, part
+    def __init__(self, matmul, constants, prefix=""):
+        self._matmul, self._constants, self._prefix = matmul, constants, prefix
 
-    def product(self, name, value):
+    def matmul(self, name, value):
         """`value` [batch, in] times the matrix of that name, [batch, out]."""
-        return self._product(self._part + name, value)
+        return self._matmul(self._prefix + name, value)
 
     def __getitem__(self, name):
-        return self._constants[self._part + name]
+        return self._constants[self._prefix + name]
 
     def __contains__(self, name):
-        return self._part + name in self._constants
+        return self._prefix + name in self._constants
 
-    def within(self, part):
-        """The same, as one part of the step sees it: names there stand for PART/NAME here."""
-        return Held(self._product, self._constants, f"{self._part}{part}/")
+    def scope(self, name):
+        """The invariants of one layer of the step: "x" there is "NAME/x" here."""
+        return LoopInvariants(self._matmul, self._constants, f"{self._prefix}{name}/")
 
 
-def held_for_one_step(weights, constants):
+def invariants_for_one_step(weights, constants):
     """What `recur` gives its steps, for one step outside any loop, as searches take it."""
-    return Held(lambda name, value: multiply(value, weights[name]), constants)
+    return LoopInvariants(lambda name, value: multiply(value, weights[name]), constants)
 
 
-def in_parts(parts):
-    """{part: {name: tensor}} → {"part/name": tensor}, as `Held.within` looks for them."""
-    return {f"{part}/{name}": tensor for part, named in parts.items() for name, tensor in named.items()}
+def scoped(tensors):
+    """{scope: {name: tensor}} → {"scope/name": tensor}, as `LoopInvariants.scope` looks for them."""
+    return {f"{scope}/{name}": tensor for scope, named in tensors.items() for name, tensor in named.items()}
 
 
 def _loop(time, body, carried):

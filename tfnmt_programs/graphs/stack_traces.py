@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import held_for_one_step, recur
+from tfnmt.layers.recurrence import invariants_for_one_step, recur
 
 TIME, BATCH, UNITS = 4, 2, 3
 MISTAKE = "tf.concat([h, h], axis=1)"
@@ -28,17 +28,17 @@ class Trace:
     text: str
 
 
-def faulty_step(inputs, states, held):
+def faulty_step(inputs, states, invariants):
     """h' = tanh(s + [h; h] U), where U has rows for one h."""
     (s,), (h,) = inputs, states
-    h = tf.tanh(s + held.product("U", tf.concat([h, h], axis=1)))
+    h = tf.tanh(s + invariants.matmul("U", tf.concat([h, h], axis=1)))
     return (h,), (h,)
 
 
 def by_run(inputs, h, U):
     """The loop in Python."""
     for s in tf.unstack(inputs):
-        _, (h,) = faulty_step((s,), (h,), held_for_one_step({"U": U}, {}))
+        _, (h,) = faulty_step((s,), (h,), invariants_for_one_step({"U": U}, {}))
     return h
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import held_for_one_step
+from tfnmt.layers.recurrence import invariants_for_one_step
 from tfnmt.layers.trees.tree_lstm import TreeLSTM, _gated
 
 
@@ -16,8 +16,8 @@ def test_one_unit_by_hand():
     layer.build()
     layer.W.assign([[1, 2, 3, 4, 5], [-1, 0, 1, 2, 3], [0, 1, 0, 1, 0]])
     layer.b.assign([0.5, 0, 0, 0, -0.5])
-    held = held_for_one_step(layer.loop_weights(), layer.loop_constants())
-    h, c = layer.step(tf.constant([[[0.1], [0.2]]]), tf.constant([[[3.0], [5.0]]]), held, tf.constant([[2.0]]))
+    invariants = invariants_for_one_step(layer.loop_weights(), layer.loop_constants())
+    h, c = layer.step(tf.constant([[[0.1], [0.2]]]), tf.constant([[[3.0], [5.0]]]), invariants, tf.constant([[2.0]]))
     # g, i, f_l, f_r, o before their activation: 0.1 · row 1 + 0.2 · row 2 + 2 · row 3 + b
     g, i, f_l, f_r, o = 0.1 - 0.2 + 0.5, 0.2 + 2, 0.3 + 0.2, 0.4 + 0.4 + 2, 0.5 + 0.6 - 0.5
     expected = np.tanh(g) * sigmoid(i) + 3 * sigmoid(f_l) + 5 * sigmoid(f_r)

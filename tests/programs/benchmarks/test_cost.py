@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from tfnmt.errors import UserError
-from tfnmt.layers.recurrence import held_for_one_step
+from tfnmt.layers.recurrence import invariants_for_one_step
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt_programs.benchmarks.cost import multiplications_by_part, multiplications_of_the_post, untrained
 from tfnmt_programs.benchmarks.work import our_weights, products_per_target_word
@@ -59,12 +59,12 @@ def unrolled(model, source, target):
     for i in range(0, len(encoder.cells), encoder.directions):
         both = []
         for direction, cell in enumerate(encoder.cells[i : i + encoder.directions]):
-            projected, held = cell.project(s), held_for_one_step(cell.loop_weights(), cell.loop_constants())
+            projected, invariants = cell.project(s), invariants_for_one_step(cell.loop_weights(), cell.loop_constants())
             states = (tf.zeros([source.shape[0], cell.units]),) * cell.number_of_states
             times = range(source.shape[1])[:: -1 if direction else 1]
             outputs = {}
             for t in times:
-                states = cell.step(projected[t], states, held)
+                states = cell.step(projected[t], states, invariants)
                 outputs[t] = states[0]
             both.append((tf.stack([outputs[t] for t in sorted(outputs)]), states[0]))
         s, summary = (tf.concat(parts, axis=-1) for parts in zip(*both, strict=True))

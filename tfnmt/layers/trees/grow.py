@@ -17,7 +17,7 @@ memory are linear in the number of nodes, and every weight's gradient as one pro
 
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import Held, multiply
+from tfnmt.layers.recurrence import LoopInvariants, multiply
 from tfnmt.shapes import any_rows
 
 
@@ -25,10 +25,10 @@ def grow(step, leaves, children, ends, weights, constants, states=(), looks=None
     """Make all parents, those of one iteration at once.
 
     Args:
-        step: `step(seen, states, held) -> ((h, c), states)`, one iteration. `seen` is a dictionary: "h" and "c" of
-            the children, [parents, 2, units]; with `looks`, "looks", the h seen there, [reading, looks, units], and
-            "whose", int [parents]. It returns the parents (h, c), each [parents, units], and the new states.
-            `held` is as in `recur`; the step depends on no other tensor.
+        step: `step(seen, states, invariants) -> ((h, c), states)`, one iteration. `seen` is a dictionary: "h" and
+            "c" of the children, [parents, 2, units]; with `looks`, "looks", the h seen there,
+            [reading, looks, units], and "whose", int [parents]. It returns the parents (h, c), each
+            [parents, units], and the new states. `invariants` is as in `recur`; the step depends on no other tensor.
         leaves: (h, c), each float [words, units].
         children: int32 [all_parents, 2], the rows of each parent's left and right child, in the order in which
             parents are made.
@@ -51,19 +51,19 @@ def grow(step, leaves, children, ends, weights, constants, states=(), looks=None
     arguments = (tuple(leaves), tuple(states), dict(weights), dict(constants))
     schedule = _Schedule(tf.shape(leaves[0])[0], children, ends, looks, look_ends, whose)
 
-    def held_step(seen, numbers, states, constants, product):
-        made, states = step(seen | numbers, states, Held(product, constants))
+    def step_with_invariants(seen, numbers, states, constants, matmul):
+        made, states = step(seen | numbers, states, LoopInvariants(matmul, constants))
         return tuple(made), tuple(states)
 
     @tf.custom_gradient
     def run(*flat):
         leaves, states, weights, constants = tf.nest.pack_sequence_as(arguments, flat)
-        table, states_after, kept = _forward(held_step, schedule, leaves, states, weights, constants)
+        table, states_after, kept = _forward(step_with_invariants, schedule, leaves, states, weights, constants)
 
         def gradient(*d_results):
             d_table, d_states_after = d_results[:2], d_results[2:]
             known = (table, weights, constants, kept)
-            d_leaves, d_states, *others = _backward(held_step, schedule, *known, d_table, d_states_after)
+            d_leaves, d_states, *others = _backward(step_with_invariants, schedule, *known, d_table, d_states_after)
             # Those who never read have states too.
             d_states = (_with_rows(d, tf.shape(state)[0]) for d, state in zip(d_states, states, strict=True))
             return tf.nest.flatten((d_leaves, tuple(d_states), *others))
@@ -116,7 +116,7 @@ def _forward(step, schedule, leaves, states, weights, constants):
     def body(t, table, states, before, after, products):
         products_t = {}
 
-        def product(name, value):
+        def matmul(name, value):
             if name in products_t:
                 raise ValueError(f"a step uses each weight once, and uses {name!r} again")
             products_t[name] = multiply(value, weights[name])
@@ -124,7 +124,7 @@ def _forward(step, schedule, leaves, states, weights, constants):
 
         seen = _see(_read(schedule.reads, t), *table)
         states = schedule.those_who_read(t, states)
-        made, new_states = step(seen, _read(schedule.numbers, t), states, constants, product)
+        made, new_states = step(seen, _read(schedule.numbers, t), states, constants, matmul)
         rows = schedule.writes.read(t)
         table = tuple(tf.raw_ops.InplaceUpdate(x=x, i=rows, v=value) for x, value in zip(table, made, strict=True))
         before, after = _write(before, t, states), _write(after, t, new_states)
@@ -154,7 +154,7 @@ def _backward(step, schedule, table, weights, constants, kept, d_table, d_states
         factors_t, dz_t = {}, {}
         kept_t = _read(kept, t)
 
-        def product(name, value):
+        def matmul(name, value):
             """The product is known already; its gradient is kept as well as passed on."""
             factors_t[name] = value
 
@@ -172,7 +172,7 @@ def _backward(step, schedule, table, weights, constants, kept, d_table, d_states
         sources = (_see(rows, *table), kept_t["states"], constants)
         with tf.GradientTape() as tape:
             tape.watch(sources)
-            results = step(sources[0], _read(schedule.numbers, t), *sources[1:], product)
+            results = step(sources[0], _read(schedule.numbers, t), *sources[1:], matmul)
         written = schedule.writes.read(t)
         d_made = tuple(tf.gather(d, written) for d in d_table)
         d_states = tuple(

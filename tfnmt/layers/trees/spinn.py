@@ -7,7 +7,7 @@ other nodes; the root is the sentence's vector.
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import held_for_one_step, in_parts
+from tfnmt.layers.recurrence import invariants_for_one_step, scoped
 from tfnmt.layers.trees.grow import grow
 from tfnmt.layers.trees.parser import parse
 from tfnmt.layers.trees.schedule import legal_moves, plan_by_height, plan_by_step
@@ -86,8 +86,8 @@ class LevelEncoder(TreeEncoder):
         """
         plan = plan_by_height(*(batch[name] for name in ("transitions", "left", "right", "height")))
 
-        def step(seen, states, held):
-            return self.compose.step(seen["h"], seen["c"], held), states
+        def step(seen, states, invariants):
+            return self.compose.step(seen["h"], seen["c"], invariants), states
 
         (h, _), _ = grow(
             step,
@@ -183,7 +183,7 @@ class SpinnEncoder(TreeEncoder):
             words: int32 [sentences, words].
             seed: int32 [2] to draw them from their probabilities; None for the likeliest at each step.
         """
-        held = held_for_one_step(*self._loop_weights_and_constants())
+        invariants = invariants_for_one_step(*self._loop_weights_and_constants())
         sentences, width = tf.shape(words)[0], tf.shape(words)[1]
         noise = None if seed is None else gumbel_noise(seed, 2 * width, sentences, leaves[0].dtype)
 
@@ -194,24 +194,24 @@ class SpinnEncoder(TreeEncoder):
             return tf.argmax(scores, axis=1, output_type=tf.int32)
 
         return parse(
-            lambda looks, states: self.tracker.step(looks, states, held.within("tracker")),
+            lambda looks, states: self.tracker.step(looks, states, invariants.scope("tracker")),
             choose,
-            lambda h, c, tracking: self.compose.step(h, c, held.within("compose"), tracking),
+            lambda h, c, tracking: self.compose.step(h, c, invariants.scope("compose"), tracking),
             leaves,
             lengths=tf.math.count_nonzero(words, axis=1, dtype=tf.int32),
             states=self.tracker.start(sentences),
         )
 
-    def _step(self, seen, states, held):
+    def _step(self, seen, states, invariants):
         """One transition of all sentences: the tracker looks at buffer and stack, then those that REDUCE compose."""
-        states = self.tracker.step(seen["looks"], states, held.within("tracker"))
+        states = self.tracker.step(seen["looks"], states, invariants.scope("tracker"))
         tracking = tf.gather(states[0], seen["whose"])
-        return self.compose.step(seen["h"], seen["c"], held.within("compose"), tracking), states
+        return self.compose.step(seen["h"], seen["c"], invariants.scope("compose"), tracking), states
 
     def _loop_weights_and_constants(self):
         parts = {"tracker": self.tracker, "compose": self.compose}
-        weights = in_parts({name: part.loop_weights() for name, part in parts.items()})
-        return weights, in_parts({name: part.loop_constants() for name, part in parts.items()})
+        weights = scoped({name: part.loop_weights() for name, part in parts.items()})
+        return weights, scoped({name: part.loop_constants() for name, part in parts.items()})
 
 
 def gumbel_noise(seed, steps, sentences, dtype):

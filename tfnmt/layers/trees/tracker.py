@@ -43,10 +43,10 @@ class Tracker(keras.layers.Layer):
         """(h, c) before the first transition: zeros [sentences, units]."""
         return (tf.zeros([sentences, self.cell.units], self.compute_dtype),) * 2
 
-    def step(self, looks, states, held):
+    def step(self, looks, states, invariants):
         """(h, c) → (h, c), each [sentences, units]; `looks` [sentences, 3, size]: the three h."""
         inputs = tf.reshape(looks, [-1, 3 * looks.shape[2]])
-        return self.cell.step(self.cell.project(inputs, held), states, held)
+        return self.cell.step(self.cell.project(inputs, invariants), states, invariants)
 
     def scores(self, h):
         """Logits of SHIFT and REDUCE, [..., 2], of its h [..., units]."""

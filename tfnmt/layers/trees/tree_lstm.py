@@ -37,12 +37,12 @@ class TreeLSTM(keras.layers.Layer):
         """What else `step` needs."""
         return {"b": tf.convert_to_tensor(self.b)}
 
-    def step(self, children_h, children_c, held, tracking=None):
+    def step(self, children_h, children_c, invariants, tracking=None):
         """Parents of pairs of children.
 
         Args:
             children_h, children_c: float [parents, 2, units], left child first.
-            held: see `tfnmt.layers.recurrence.Held`.
+            invariants: see `tfnmt.layers.recurrence.LoopInvariants`.
             tracking: the tracker's h, [parents, tracker_units]; not looked at where tracker_units is 0.
 
         Returns:
@@ -51,7 +51,7 @@ class TreeLSTM(keras.layers.Layer):
         inputs = tf.reshape(children_h, [-1, 2 * self.units])
         if self.tracker_units:
             inputs = tf.concat([inputs, tracking], axis=1)
-        return _gated(tf.nn.bias_add(held.product("W", inputs), held["b"]), children_c)
+        return _gated(tf.nn.bias_add(invariants.matmul("W", inputs), invariants["b"]), children_c)
 
 
 @tf.custom_gradient
