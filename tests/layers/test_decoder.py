@@ -64,17 +64,17 @@ def made(**options):
 
 
 def all_at_once(encoder, decoder, source=SOURCE, target=TARGET, **options):
-    """The scores of all words as training takes them."""
+    """The logits of all words as training takes them."""
     return decoder(tf.convert_to_tensor(target), encoder(tf.convert_to_tensor(source)), **options)
 
 
 def word_by_word(encoder, decoder, source=SOURCE, target=TARGET):
-    """The scores of all words as a search takes them, and the attention at each."""
+    """The logits of all words as a search takes them, and the attention at each."""
     states, memory = decoder.start(encoder(tf.constant(source)))
     all_scores, all_attention = [], []
     for t in range(target.shape[1]):
-        scores, states, attention = decoder.step(tf.constant(target[:, t]), states, memory)
-        all_scores.append(scores)
+        logits, states, attention = decoder.step(tf.constant(target[:, t]), states, memory)
+        all_scores.append(logits)
         all_attention.append(attention)
     return tf.stack(all_scores, axis=1), all_attention
 
@@ -83,10 +83,10 @@ def weights_of(encoder, decoder):
     return encoder.trainable_variables + decoder.trainable_variables
 
 
-def gradients_of(scores, tape, encoder, decoder):
-    """Those of a sum of all scores bent by a sine, of every weight."""
+def gradients_of(logits, tape, encoder, decoder):
+    """Those of a sum of all logits bent by a sine, of every weight."""
     with tape:
-        loss = tf.reduce_sum(tf.sin(scores + 0.5))
+        loss = tf.reduce_sum(tf.sin(logits + 0.5))
     return tape.gradient(loss, [weight.value for weight in weights_of(encoder, decoder)])
 
 
@@ -112,14 +112,14 @@ def encoder_states(encoder, words):
 
 
 def compare_with(equations, encoder, decoder):
-    """`equations(h, target)` gives the scores of one sentence from the encoder's states, in NumPy."""
+    """`equations(h, target)` gives the logits of one sentence from the encoder's states, in NumPy."""
     expected = [
         equations(encoder_states(encoder, SOURCE[n, :length]), TARGET[n]) for n, length in enumerate(SOURCE_LENGTHS)
     ]
     np.testing.assert_allclose(all_at_once(encoder, decoder), expected, atol=1e-12)
-    scores, _ = word_by_word(encoder, decoder)
-    np.testing.assert_allclose(scores, expected, atol=1e-12)
-    probabilities = tf.nn.softmax(scores)
+    logits, _ = word_by_word(encoder, decoder)
+    np.testing.assert_allclose(logits, expected, atol=1e-12)
+    probabilities = tf.nn.softmax(logits)
     np.testing.assert_allclose(probabilities, softmax(np.array(expected)), atol=1e-12)
 
 
@@ -200,11 +200,11 @@ def test_all_words_at_once_equal_one_word_at_a_time(name):
     """Scores, and gradients too: here by the loop's own backward loop, there by TensorFlow through plain steps."""
     layers = made(**OPTIONS[name])
     with tf.GradientTape() as at_once:
-        scores = all_at_once(*layers)
+        logits = all_at_once(*layers)
     with tf.GradientTape() as one_at_a_time:
         expected, _ = word_by_word(*layers)
-    np.testing.assert_allclose(scores, expected, atol=1e-12)
-    gradients = gradients_of(scores, at_once, *layers)
+    np.testing.assert_allclose(logits, expected, atol=1e-12)
+    gradients = gradients_of(logits, at_once, *layers)
     expected_gradients = gradients_of(expected, one_at_a_time, *layers)
     for weight, gradient, expected_gradient in zip(weights_of(*layers), gradients, expected_gradients, strict=True):
         assert np.any(gradient), weight.path
@@ -251,14 +251,14 @@ def test_a_graph_for_batches_of_any_shape_equals_eager_mode(name):
 
     def scores_and_gradients(source, target):
         with tf.GradientTape() as tape:
-            scores = all_at_once(*layers, source, target)
-        return scores, gradients_of(scores, tape, *layers)
+            logits = all_at_once(*layers, source, target)
+        return logits, gradients_of(logits, tape, *layers)
 
     ids = tf.TensorSpec([None, None], tf.int32)
     graph = tf.function(scores_and_gradients, input_signature=[ids, ids], autograph=False)
-    scores, gradients = graph(SOURCE, TARGET)
+    logits, gradients = graph(SOURCE, TARGET)
     expected, expected_gradients = scores_and_gradients(SOURCE, TARGET)
-    np.testing.assert_allclose(scores, expected, atol=1e-12)
+    np.testing.assert_allclose(logits, expected, atol=1e-12)
     for gradient, expected_gradient in zip(gradients, expected_gradients, strict=True):
         np.testing.assert_allclose(gradient, expected_gradient, atol=1e-12)
 

@@ -9,61 +9,61 @@ from tfnmt.training.losses import MaskedCrossEntropy, smoothed_word_losses, word
 
 LABELS = np.array([[4, 1, 3, 0], [2, 3, 0, 0], [3, 0, 0, 0]], np.int32)
 WORDS = 5
-SCORES = np.random.default_rng(1).normal(size=[*LABELS.shape, WORDS]).astype(np.float32)
+LOGITS = np.random.default_rng(1).normal(size=[*LABELS.shape, WORDS]).astype(np.float32)
 
 
-def log_p(scores):
-    return scores - np.log(np.sum(np.exp(scores), axis=-1, keepdims=True))
+def log_p(logits):
+    return logits - np.log(np.sum(np.exp(logits), axis=-1, keepdims=True))
 
 
-def smoothed(labels, scores, label_smoothing):
+def smoothed(labels, logits, label_smoothing):
     """Σ_k q(k) · −log p(k), with q = (1 − ε) 1_label + ε/K."""
     q = (1 - label_smoothing) * np.eye(WORDS)[labels] + label_smoothing / WORDS
-    return -np.sum(q * log_p(scores), axis=-1)
+    return -np.sum(q * log_p(logits), axis=-1)
 
 
 def test_word_losses_are_minus_log_p():
-    expected = -np.take_along_axis(log_p(SCORES), LABELS[..., np.newaxis], axis=-1)[..., 0]
-    np.testing.assert_allclose(word_losses(LABELS, SCORES), expected, rtol=1e-5)
+    expected = -np.take_along_axis(log_p(LOGITS), LABELS[..., np.newaxis], axis=-1)[..., 0]
+    np.testing.assert_allclose(word_losses(LABELS, LOGITS), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("label_smoothing", [0.0, 0.1, 0.7])
 def test_smoothed_losses(label_smoothing):
-    expected = smoothed(LABELS, SCORES, label_smoothing)
-    np.testing.assert_allclose(smoothed_word_losses(LABELS, SCORES, label_smoothing), expected, rtol=1e-5)
+    expected = smoothed(LABELS, LOGITS, label_smoothing)
+    np.testing.assert_allclose(smoothed_word_losses(LABELS, LOGITS, label_smoothing), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("label_smoothing", [0.0, 0.1, 0.7])
 def test_gradient_is_that_of_the_plain_formula(label_smoothing):
-    scores = tf.constant(SCORES)
+    logits = tf.constant(LOGITS)
     weights = np.random.default_rng(2).normal(size=LABELS.shape).astype(np.float32)
     q = tf.one_hot(LABELS, WORDS) * (1 - label_smoothing) + label_smoothing / WORDS
     with tf.GradientTape(persistent=True) as tape:
-        tape.watch(scores)
-        ours = tf.reduce_sum(smoothed_word_losses(tf.constant(LABELS), scores, label_smoothing) * weights)
-        plain = -tf.reduce_sum(tf.reduce_sum(q * tf.nn.log_softmax(scores), axis=-1) * weights)
-    np.testing.assert_allclose(tape.gradient(ours, scores), tape.gradient(plain, scores), atol=1e-6)
+        tape.watch(logits)
+        ours = tf.reduce_sum(smoothed_word_losses(tf.constant(LABELS), logits, label_smoothing) * weights)
+        plain = -tf.reduce_sum(tf.reduce_sum(q * tf.nn.log_softmax(logits), axis=-1) * weights)
+    np.testing.assert_allclose(tape.gradient(ours, logits), tape.gradient(plain, logits), atol=1e-6)
 
 
 @pytest.mark.parametrize("label_smoothing", [0.0, 0.1])
 def test_loss_is_the_mean_over_real_words(label_smoothing):
-    expected = smoothed(LABELS, SCORES, label_smoothing)[LABELS != 0].mean()
+    expected = smoothed(LABELS, LOGITS, label_smoothing)[LABELS != 0].mean()
     loss = MaskedCrossEntropy(label_smoothing)
-    np.testing.assert_allclose(loss(tf.constant(LABELS), tf.constant(SCORES)), expected, rtol=1e-5)
+    np.testing.assert_allclose(loss(tf.constant(LABELS), tf.constant(LOGITS)), expected, rtol=1e-5)
 
 
 def test_padding_changes_neither_loss_nor_gradient():
     loss = MaskedCrossEntropy(0.1)
-    at_padding = np.where((LABELS == 0)[..., np.newaxis], 1e4, SCORES).astype(np.float32)
+    at_padding = np.where((LABELS == 0)[..., np.newaxis], 1e4, LOGITS).astype(np.float32)
     wider = np.pad(at_padding, [(0, 0), (0, 2), (0, 0)], constant_values=7.0)
     values, gradients = [], []
-    for labels, scores in ((LABELS, SCORES), (np.pad(LABELS, [(0, 0), (0, 2)]), wider)):
-        scores = tf.constant(scores)
+    for labels, logits in ((LABELS, LOGITS), (np.pad(LABELS, [(0, 0), (0, 2)]), wider)):
+        logits = tf.constant(logits)
         with tf.GradientTape() as tape:
-            tape.watch(scores)
-            value = loss(tf.constant(labels), scores)
+            tape.watch(logits)
+            value = loss(tf.constant(labels), logits)
         values.append(value)
-        gradients.append(tape.gradient(value, scores).numpy())
+        gradients.append(tape.gradient(value, logits).numpy())
     np.testing.assert_allclose(*values, rtol=1e-6)
     narrow, wide = gradients
     np.testing.assert_allclose(wide[:, :4], narrow, atol=1e-7)
@@ -72,19 +72,19 @@ def test_padding_changes_neither_loss_nor_gradient():
 
 
 def test_nothing_but_padding_has_no_loss():
-    scores = tf.constant(SCORES)
+    logits = tf.constant(LOGITS)
     with tf.GradientTape() as tape:
-        tape.watch(scores)
-        value = MaskedCrossEntropy(0.1)(tf.zeros_like(LABELS), scores)
+        tape.watch(logits)
+        value = MaskedCrossEntropy(0.1)(tf.zeros_like(LABELS), logits)
     assert value == 0
-    assert not tape.gradient(value, scores).numpy().any()
+    assert not tape.gradient(value, logits).numpy().any()
 
 
-def test_scores_in_half_precision():
-    scores = tf.cast(SCORES, tf.bfloat16)
-    value = MaskedCrossEntropy(0.1)(LABELS, scores)
+def test_logits_in_half_precision():
+    logits = tf.cast(LOGITS, tf.bfloat16)
+    value = MaskedCrossEntropy(0.1)(LABELS, logits)
     assert value.dtype == tf.float32
-    np.testing.assert_allclose(value, MaskedCrossEntropy(0.1)(LABELS, tf.cast(scores, tf.float32)), rtol=1e-6)
+    np.testing.assert_allclose(value, MaskedCrossEntropy(0.1)(LABELS, tf.cast(logits, tf.float32)), rtol=1e-6)
 
 
 def test_round_trip_through_its_configuration():

@@ -12,7 +12,7 @@ RANDOM = np.random.default_rng(1)
 
 
 def batch(size, length):
-    """Labels of which each row ends with some padding, and scores."""
+    """Labels of which each row ends with some padding, and logits."""
     lengths = RANDOM.integers(1, length + 1, size=[size, 1])
     labels = np.where(np.arange(length) < lengths, RANDOM.integers(1, WORDS, size=[size, length]), 0)
     return labels.astype(np.int32), RANDOM.normal(size=[size, length, WORDS]).astype(np.float32)
@@ -22,18 +22,18 @@ BATCHES = [batch(4, 7), batch(1, 2), batch(3, 3)]
 
 
 def of_all_words(value):
-    """The mean of `value(label, scores of its place)` over every real word, one by one."""
+    """The mean of `value(label, logits of its place)` over every real word, one by one."""
     places = [
         (label, e)
-        for labels, scores in BATCHES
-        for label, e in zip(labels.ravel(), scores.reshape([-1, WORDS]), strict=True)
+        for labels, logits in BATCHES
+        for label, e in zip(labels.ravel(), logits.reshape([-1, WORDS]), strict=True)
     ]
     return np.mean([value(label, e) for label, e in places if label != 0])
 
 
 def measured(metric):
-    for labels, scores in BATCHES:
-        metric.update_state(tf.constant(labels), tf.constant(scores))
+    for labels, logits in BATCHES:
+        metric.update_state(tf.constant(labels), tf.constant(logits))
     return float(metric.result())
 
 

@@ -40,11 +40,11 @@ def test_figures_given_the_words_before(model, tmp_path):
     for source, target in PAIRS:
         ids = model.target_tokenizer.encode([target]).numpy()[0]
         inputs = {"source": model.source_ids([source]), "target": np.array([[START, *ids]], np.int32)}
-        scores = np.array(model(inputs), np.float64)[0]
-        log_p = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        logits = np.array(model(inputs), np.float64)[0]
+        log_p = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
         labels = np.array([*ids, 3])
         losses.extend(-log_p[np.arange(len(labels)), labels])
-        hits.extend(scores.argmax(axis=1) == labels)
+        hits.extend(logits.argmax(axis=1) == labels)
     for batch_size in (1, 7):
         figures = teacher_forced_figures(model, write(tmp_path, *zip(*PAIRS, strict=True)), batch_size)
         assert figures["loss"] == pytest.approx(np.mean(losses), rel=1e-5)

@@ -55,9 +55,9 @@ def copies(size=64):
     return inputs, source.astype(np.int32)
 
 
-def mean_log_p(scores, labels):
-    """The mean over real words, in the precision of the scores."""
-    log_p = tf.gather(tf.nn.log_softmax(scores), labels, batch_dims=2)
+def mean_log_p(logits, labels):
+    """The mean over real words, in the precision of the logits."""
+    log_p = tf.gather(tf.nn.log_softmax(logits), labels, batch_dims=2)
     return tf.reduce_mean(tf.boolean_mask(log_p, labels != 0))
 
 
@@ -91,17 +91,17 @@ def test_padding_and_order_of_a_batch_change_nothing(options):
     translator = made(**options)
     inputs, labels = copies(4)
     loss = MaskedCrossEntropy(0.1)
-    scores = translator(inputs).numpy()
+    logits = translator(inputs).numpy()
     wider = {name: np.pad(ids, [(0, 0), (0, 3)]) for name, ids in inputs.items()}
     padded = translator(wider)
-    np.testing.assert_allclose(padded[:, : scores.shape[1]], scores, atol=1e-5)
-    np.testing.assert_allclose(loss(np.pad(labels, [(0, 0), (0, 3)]), padded), loss(labels, scores), atol=1e-5)
+    np.testing.assert_allclose(padded[:, : logits.shape[1]], logits, atol=1e-5)
+    np.testing.assert_allclose(loss(np.pad(labels, [(0, 0), (0, 3)]), padded), loss(labels, logits), atol=1e-5)
     turned = translator({name: ids[::-1].copy() for name, ids in inputs.items()})
-    np.testing.assert_allclose(turned[::-1], scores, atol=1e-5)
-    np.testing.assert_allclose(loss(labels[::-1], turned), loss(labels, scores), atol=1e-5)
+    np.testing.assert_allclose(turned[::-1], logits, atol=1e-5)
+    np.testing.assert_allclose(loss(labels[::-1], turned), loss(labels, logits), atol=1e-5)
     for n in range(4):
         alone = translator({name: ids[n : n + 1, : (labels[n] != 0).sum()] for name, ids in inputs.items()})
-        np.testing.assert_allclose(alone[0], scores[n, : alone.shape[1]], atol=1e-5)
+        np.testing.assert_allclose(alone[0], logits[n, : alone.shape[1]], atol=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -142,11 +142,11 @@ def test_learns(trained):
 def test_what_keras_shows_is_what_it_says(trained):
     translator, _ = trained
     inputs, labels = copies()
-    scores = translator(inputs)
+    logits = translator(inputs)
     shown = translator.evaluate(inputs, labels, batch_size=64, verbose=0, return_dict=True)
-    np.testing.assert_allclose(shown["loss"], MaskedCrossEntropy(0.1)(labels, scores), rtol=1e-4)
-    np.testing.assert_allclose(shown["perplexity"], np.exp(-mean_log_p(scores, labels)), rtol=1e-4)
-    right = np.argmax(scores, axis=-1)[labels != 0] == labels[labels != 0]
+    np.testing.assert_allclose(shown["loss"], MaskedCrossEntropy(0.1)(labels, logits), rtol=1e-4)
+    np.testing.assert_allclose(shown["perplexity"], np.exp(-mean_log_p(logits, labels)), rtol=1e-4)
+    right = np.argmax(logits, axis=-1)[labels != 0] == labels[labels != 0]
     np.testing.assert_allclose(shown["token_accuracy"], right.mean(), rtol=1e-5)
 
 

@@ -11,8 +11,8 @@ def decode(decoder, ids, encoded):
     """What a built `Decoder` computes, dropout aside; arguments and results are its."""
     states, memory = decoder.start(encoded)
     shared = decoder.for_steps()
-    scores = []
+    logits = []
     for word in tf.unstack(ids, axis=1):
-        scores_of_word, states, _ = decoder.step(word, states, memory, shared)
-        scores.append(scores_of_word)
-    return tf.stack(scores, axis=1)
+        logits_of_word, states, _ = decoder.step(word, states, memory, shared)
+        logits.append(logits_of_word)
+    return tf.stack(logits, axis=1)

@@ -10,7 +10,7 @@ from tfnmt.layers.recurrence import invariants_for_one_step, recur, scoped, time
 
 
 class Decoder(keras.layers.Layer):
-    """z_i = φ(h_T, u_{i−1}, z_{i−1}) and the scores e(k) = w_kᵀ z_i + b_k of every word k (Cho 2015, part 2).
+    """z_i = φ(h_T, u_{i−1}, z_{i−1}) and the logits e(k) = w_kᵀ z_i + b_k of every word k (Cho 2015, part 2).
 
     With attention, a context c_i = Σ_j α_ij h_j, chosen anew for each word, takes the place of the summary
     h_T (Bahdanau et al. 2015). The first state z_0 is made from the summary: z_0 = tanh(h_T W_z + b).
@@ -26,7 +26,7 @@ class Decoder(keras.layers.Layer):
         attention_units: size of the additive attention's hidden layer.
         conditional: look at the source between two transitions of the first layer, z' = φ(u_{i−1}, z_{i−1}),
             c_i = att(z'), z_i = φ'(c_i, z') (the conditional GRU of dl4mt and Nematus: Firat & Cho 2016).
-        deep_output: t_i = tanh(z_i W_1 + u_{i−1} W_2 + c_i W_3 + b) in place of z_i in the scores
+        deep_output: t_i = tanh(z_i W_1 + u_{i−1} W_2 + c_i W_3 + b) in place of z_i in the logits
             (Pascanu et al. 2014).
         input_feeding: t_{i−1} enters the first layer (Luong et al. 2015, section 3.3). Needs deep_output.
         tied_embeddings: the word vectors w_k are the rows of the embedding (Press & Wolf 2017). Needs
@@ -35,7 +35,7 @@ class Decoder(keras.layers.Layer):
         layer_normalization: see `Cell`.
         word_dropout: see `Encoder`.
         embedding_dropout, state_dropout, output_dropout: fractions dropped of the words' vectors, of z in its
-            product with U, and of what the scores are made from; one mask for all times
+            product with U, and of what the logits are computed from; one mask for all times
             (Gal & Ghahramani 2016).
     """
 
@@ -129,7 +129,7 @@ class Decoder(keras.layers.Layer):
         return states, memory
 
     def call(self, ids, encoded, training=False):
-        """Score every word at every place of given translations.
+        """The logits of every word at every place of given translations.
 
         Args:
             ids: int32 [batch, target_length], the word before each place: START, then the translation. Padded
@@ -138,7 +138,7 @@ class Decoder(keras.layers.Layer):
             training: whether to drop out.
 
         Returns:
-            The scores e(k), float [batch, target_length, vocabulary_size].
+            The logits e(k), float [batch, target_length, vocabulary_size].
         """
         states, memory = self.start(encoded)
         u = self.word_dropout(self.E(tf.transpose(ids)), training=training)
@@ -165,7 +165,7 @@ class Decoder(keras.layers.Layer):
         )
         t = outputs[0] if self.input_feeding else self._readout(*outputs, u)
         t = self.output_dropout(t, training=training)
-        return self.scores(tf.transpose(t, [1, 0, 2]))
+        return self.logits(tf.transpose(t, [1, 0, 2]))
 
     def for_steps(self, words=None, dtype=None):
         """What all steps share that are taken one by one, of whatever source, to be made once, before the first.
@@ -195,7 +195,7 @@ class Decoder(keras.layers.Layer):
             shared: what `for_steps` has made, or None to make it here.
 
         Returns:
-            (scores, states, attention): e(k) float [batch, vocabulary_size] (or of the words that `for_steps` was
+            (logits, states, attention): e(k) float [batch, vocabulary_size] (or of the words that `for_steps` was
             told), the new states, and α [batch, source_length] (None without attention).
         """
         shared, of_memory = self.for_steps() if shared is None else shared, self._of_memory(memory)
@@ -205,7 +205,7 @@ class Decoder(keras.layers.Layer):
         t = states[-1] if self.input_feeding else self._readout(z, c, u)
         return invariants.matmul("w", t) + invariants["b"], states, attention
 
-    def scores(self, t):
+    def logits(self, t):
         """e(k) = w_kᵀ t + b_k of every word k: t [..., readout_size] → [..., vocabulary_size]."""
         rows = tf.reshape(t, [-1, self.readout_size])
         if self.tied_embeddings:

@@ -17,34 +17,34 @@ class MaskedCrossEntropy(keras.losses.Loss):
         super().__init__(name=name, reduction=None)
         self.label_smoothing = label_smoothing
 
-    def __call__(self, labels, scores, sample_weight=None):
+    def __call__(self, labels, logits, sample_weight=None):
         """As `call`. Keras would turn the labels into floats before; padding is known without `sample_weight`."""
-        return self.call(labels, scores)
+        return self.call(labels, logits)
 
-    def call(self, labels, scores):
-        """Integers [batch, length] and scores e(k) [batch, length, vocabulary_size] → a scalar."""
+    def call(self, labels, logits):
+        """Integers [batch, length] and logits e(k) [batch, length, vocabulary_size] → a scalar."""
         mask = tf.cast(labels != 0, tf.float32)
-        losses = smoothed_word_losses(labels, scores, self.label_smoothing)
+        losses = smoothed_word_losses(labels, logits, self.label_smoothing)
         return tf.math.divide_no_nan(tf.reduce_sum(losses * mask), tf.reduce_sum(mask))
 
     def get_config(self):
         return {"label_smoothing": self.label_smoothing, "name": self.name}
 
 
-def word_losses(labels, scores):
+def word_losses(labels, logits):
     """−log p(label) of each place: [batch, length] and [batch, length, vocabulary_size] → [batch, length]."""
-    e = _flat(scores)
+    e = _flat(logits)
     _, log_normalizers = _softmax(e)
     return tf.reshape(log_normalizers - tf.gather_nd(e, _at(labels)), tf.shape(labels))
 
 
-def smoothed_word_losses(labels, scores, label_smoothing):
+def smoothed_word_losses(labels, logits, label_smoothing):
     """Cross-entropy of each place against (1 − ε) of the label and ε of all K words alike: [batch, length].
 
     It is −log p(label) + ε (e(label) − mean e(k)). The gradient by e is softmax(e) − (1 − ε) 1_label − ε/K, written out
-    here since the scores are by far the largest tensor of a training step, and each pass over them counts.
+    here since the logits are by far the largest tensor of a training step, and each pass over them counts.
     """
-    e, places = _flat(scores), _at(labels)
+    e, places = _flat(logits), _at(labels)
     p, log_normalizers = _softmax(e)
 
     @tf.custom_gradient
@@ -72,11 +72,11 @@ def _softmax(e):
     return p, tf.reduce_max(e, axis=-1) - tf.math.log(tf.reduce_max(p, axis=-1))
 
 
-def _flat(scores):
+def _flat(logits):
     """[batch, length, vocabulary_size] → float32 [places, vocabulary_size]."""
-    return tf.reshape(tf.cast(scores, tf.float32), [-1, tf.shape(scores)[-1]])
+    return tf.reshape(tf.cast(logits, tf.float32), [-1, tf.shape(logits)[-1]])
 
 
 def _at(labels):
-    """Where labels of any shape stand in flat scores, for `tf.gather_nd`: int32 [places, 2]."""
+    """Where labels of any shape stand in flat logits, for `tf.gather_nd`: int32 [places, 2]."""
     return tf.stack([tf.range(tf.size(labels)), tf.reshape(tf.cast(labels, tf.int32), [-1])], axis=1)

@@ -14,12 +14,12 @@ class _OverWords(keras.metrics.Metric):
         self.total = self.add_weight(name="total", initializer="zeros")
         self.words = self.add_weight(name="words", initializer="zeros")
 
-    def update_state(self, labels, scores, sample_weight=None):
-        """Integers [batch, length] and scores [batch, length, vocabulary_size]. `sample_weight` is not used:
+    def update_state(self, labels, logits, sample_weight=None):
+        """Integers [batch, length] and logits [batch, length, vocabulary_size]. `sample_weight` is not used:
         padding is known.
         """
         mask = tf.cast(labels != 0, tf.float32)
-        self.total.assign_add(tf.reduce_sum(self.values(labels, scores) * mask))
+        self.total.assign_add(tf.reduce_sum(self.values(labels, logits) * mask))
         self.words.assign_add(tf.reduce_sum(mask))
 
     def result(self):
@@ -33,8 +33,8 @@ class Perplexity(_OverWords):
     def __init__(self, name="perplexity", **options):
         super().__init__(name, **options)
 
-    def values(self, labels, scores):
-        return word_losses(labels, scores)
+    def values(self, labels, logits):
+        return word_losses(labels, logits)
 
     def result(self):
         return tf.exp(super().result())
@@ -42,11 +42,11 @@ class Perplexity(_OverWords):
 
 @keras.saving.register_keras_serializable("tfnmt")
 class TokenAccuracy(_OverWords):
-    """The share of words to which the model gives the highest score."""
+    """The share of words to which the model gives the highest logit."""
 
     def __init__(self, name="token_accuracy", **options):
         super().__init__(name, **options)
 
-    def values(self, labels, scores):
-        label_scores = tf.gather(scores, tf.cast(labels, tf.int32), batch_dims=2)
-        return tf.cast(label_scores >= tf.reduce_max(scores, axis=-1), tf.float32)
+    def values(self, labels, logits):
+        label_logits = tf.gather(logits, tf.cast(labels, tf.int32), batch_dims=2)
+        return tf.cast(label_logits >= tf.reduce_max(logits, axis=-1), tf.float32)

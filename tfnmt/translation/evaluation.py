@@ -39,9 +39,9 @@ def teacher_forced_figures(model, files, batch_size=64):
 
     @tf.function(input_signature=batches.element_spec, autograph=False)
     def update(inputs, labels):
-        scores = model(inputs)
-        perplexity.update_state(labels, scores)
-        accuracy.update_state(labels, scores)
+        logits = model(inputs)
+        perplexity.update_state(labels, logits)
+        accuracy.update_state(labels, logits)
 
     for inputs, labels in batches:
         update(inputs, labels)

@@ -12,7 +12,7 @@ from tfnmt.training.losses import word_losses
 from tfnmt.translation.alignment import word_numbers
 
 WINDOW = 50  # batches read ahead, so that translations of like length can be put together
-LARGEST = 20_000  # characters of a batch's translations, with padding: as many scores of the whole vocabulary fit
+LARGEST = 20_000  # characters of a batch's translations, with padding: as many logits of the whole vocabulary fit
 
 
 class Scored(NamedTuple):
@@ -51,8 +51,8 @@ class Scorer(tf.Module):
         column = tf.ones([tf.shape(translations)[0], 1], tf.int32)
         target = tf.concat([START * column, ids], axis=1).to_tensor(PADDING)
         labels = tf.concat([ids, END * column], axis=1).to_tensor(PADDING)
-        scores = self.model({"source": self.model.source_ids(sources), "target": target})
-        log_p = tf.where(labels != PADDING, -word_losses(labels, scores), 0.0)
+        logits = self.model({"source": self.model.source_ids(sources), "target": target})
+        log_p = tf.where(labels != PADDING, -word_losses(labels, logits), 0.0)
         return log_p, word_numbers(self.model.target_tokenizer, labels)
 
     def score(self, sources, translations, batch_size=64):

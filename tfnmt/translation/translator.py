@@ -24,7 +24,7 @@ class Translator(SideBySide, keras.Model):
         source_tokenizer, target_tokenizer: text to ids and back, of each side; one twice for a joint vocabulary.
 
     As a Keras model it maps a batch `{"source": int32 [batch, source_length], "target": int32 [batch, target_length]}`
-    (what `tfnmt.data.pair_batches` makes) to the scores of every next word, float [batch, target_length,
+    (what `tfnmt.data.pair_batches` makes) to the logits of every next word, float [batch, target_length,
     target_vocabulary_size].
     """
 
@@ -82,7 +82,7 @@ class Translator(SideBySide, keras.Model):
         self._searchers = functools.cache(functools.partial(Searcher, self))
 
     def call(self, inputs, training=False):
-        """Scores [batch, target_length, target_vocabulary_size] of `inputs` {"source", "target"}, as the class says."""
+        """Logits [batch, target_length, target_vocabulary_size] of `inputs` {"source", "target"}, as the class says."""
         return self.decoder(inputs["target"], self.encoder(inputs["source"], training=training), training=training)
 
     def loss_terms(self, x, y, y_pred):
@@ -132,12 +132,12 @@ class Translator(SideBySide, keras.Model):
 
         def step(ids, states, memory):
             ids = ids if words is None else tf.gather(words, ids)
-            scores, states, attention = as_layer(
+            logits, states, attention = as_layer(
                 ids, function=lambda ids: self.decoder.step(ids, states, memory["source"], shared)
             )
-            scores = tf.cast(scores, tf.float32)
+            logits = tf.cast(logits, tf.float32)
             notes = {"attention": tf.cast(attention, tf.float32)} if note_attention else {}
-            return tf.nn.log_softmax(scores + memory["never"] if "never" in memory else scores), states, notes
+            return tf.nn.log_softmax(logits + memory["never"] if "never" in memory else logits), states, notes
 
         return step, states, memory
 
