@@ -19,11 +19,11 @@ def parser():
 def main(arguments, output):
     import tfnmt
     from tfnmt.classification.evaluation import evaluate_classifier
-    from tfnmt.data.samples.tasks import write_task_sample
+    from tfnmt.data.tasks import TASKS
 
     model = tfnmt.load(arguments.model, "classifier")
     with tempfile.TemporaryDirectory() as directory:
-        files = arguments.data or [write_task_sample(model.configuration.task, directory)["dev"]]
+        files = arguments.data or [TASKS[model.configuration.task].write_sample(directory)["dev"]]
         figures = evaluate_classifier(model, files, arguments.batch_size)
     if arguments.json:
         print(json.dumps(figures), file=output)

@@ -4,7 +4,7 @@ import argparse
 from itertools import islice
 
 from _start import positive, run
-from tfnmt.data.listops import DEEPEST, draw_lines, expressions
+from tfnmt.data.tasks.listops import MAXIMUM_DEPTH, draw_lines, expressions
 
 
 def parser():
@@ -15,7 +15,7 @@ def parser():
     parser.add_argument(
         "--levels",
         type=positive,
-        default=DEEPEST - 1,
+        default=MAXIMUM_DEPTH - 1,
         metavar="N",
         help="lists within each other at most; 1: lists of digits alone (default: %(default)s, as the official"
         " generator)",

@@ -65,12 +65,10 @@ def main(arguments, output):
 
 def chosen_files(arguments, directory):
     """The files that the options name, or else the sample corpus, written to `directory`: training's and dev's."""
-    from tfnmt.data.samples.tasks import write_task_sample
-
     if arguments.train is None:
         if arguments.dev is not None:
             raise UserError("--train is missing: --dev means nothing without it")
-        sample = write_task_sample(arguments.task, directory)
+        sample = TASKS[arguments.task].write_sample(directory)
         return [sample["train"]], [sample["dev"]]
     if arguments.dev is None:
         raise UserError("--dev is missing: examples that are not trained on, by which the best weights are chosen")

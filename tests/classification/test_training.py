@@ -7,7 +7,7 @@ import tfnmt
 from tfnmt.classification.presets import CLASSIFIER_PRESETS, ClassifierPreset
 from tfnmt.classification.training import train_classifier
 from tfnmt.configuration import parse_overrides
-from tfnmt.data.samples.tasks import write_task_sample
+from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.training import callbacks
 
@@ -24,7 +24,7 @@ def small(*settings):
 def files(tmp_path_factory):
     """24 training pairs and 10 dev pairs."""
     directory = tmp_path_factory.mktemp("files")
-    paths = write_task_sample("snli", directory)
+    paths = TASKS["snli"].write_sample(directory)
     for split, count in (("train", 24), ("dev", 10)):
         lines = paths[split].read_text(encoding="utf-8").splitlines(keepends=True)
         paths[split].write_text("".join(lines[:count]), encoding="utf-8")

@@ -6,7 +6,8 @@ import tensorflow as tf
 
 from tfnmt.data.configuration import ExamplesConfiguration
 from tfnmt.data.example_batches import evaluation_batches, number_of_batches, sentence_batch, training_batches
-from tfnmt.data.examples import ExampleFiles, Reading, Sentence
+from tfnmt.data.example_dataset import ExampleDataset
+from tfnmt.data.examples import Sentence, SentenceReader
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizers import WordTokenizer
@@ -16,7 +17,7 @@ TOKENIZER = WordTokenizer(["a", "b", "c"])  # 4, 5, 6
 
 def files(path, task, lines, **options):
     path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    return ExampleFiles(TASKS[task], path, **options)
+    return ExampleDataset(TASKS[task], path, **options)
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def test_form_of_a_batch_of_pairs(tmp_path):
     inputs_spec, labels_spec = batches.element_spec
     assert {spec.dtype for spec in (*inputs_spec.values(), labels_spec)} == {tf.int32}
     assert {tuple(spec.shape) for spec in inputs_spec.values()} == {(None, None)}
-    flat = ExampleFiles(TASKS["logic"], tmp_path / "pairs", Reading(parses=False))
+    flat = ExampleDataset(TASKS["logic"], tmp_path / "pairs", SentenceReader(parses=False))
     ((flat_inputs, flat_labels),) = as_lists(evaluation_batches(flat, TOKENIZER, 2))
     assert (flat_inputs, flat_labels) == ({"words": inputs["words"]}, labels)
 

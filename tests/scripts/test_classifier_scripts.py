@@ -9,7 +9,7 @@ import parse
 import pytest
 import train_classifier
 
-from tfnmt.data.samples.tasks import write_task_sample
+from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import from_brackets
 
@@ -24,7 +24,7 @@ def call(script, *arguments):
 
 
 def test_train_evaluate_parse(tmp_path, monkeypatch):
-    paths = write_task_sample("sst", tmp_path)
+    paths = TASKS["sst"].write_sample(tmp_path)
     for path, count in ((paths["train"], 20), (paths["dev"], 9)):
         path.write_text("".join(path.read_text().splitlines(keepends=True)[:count]))
     model = tmp_path / "model"

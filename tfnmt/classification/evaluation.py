@@ -7,7 +7,8 @@ import tensorflow as tf
 
 from tfnmt.classification.losses import log_likelihoods
 from tfnmt.data.example_batches import evaluation_batches
-from tfnmt.data.examples import ExampleFiles, Reading
+from tfnmt.data.example_dataset import ExampleDataset
+from tfnmt.data.examples import SentenceReader
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import NOTHING, REDUCE, SHIFT
@@ -32,8 +33,8 @@ def evaluate_classifier(model, files, batch_size=128):
         UserError: for everything wrong with the files.
     """
     examples = labelled_examples(model.configuration, files)
-    if examples.survey.left_out:
-        say(f"{', '.join(map(str, files))}: {examples.survey}")
+    if examples.summary.skipped:
+        say(f"{', '.join(map(str, files))}: {examples.summary}")
     batches = evaluation_batches(examples, model.tokenizer, batch_size)
     for inputs, _ in batches.take(1):
         model.predicted(inputs)  # tracing is not part of the speed
@@ -62,16 +63,16 @@ def scores_of_batches(model, batches):
 
 
 def labelled_examples(configuration, files):
-    """The `ExampleFiles` that a model of this configuration is scored on; with parses where it can tell right from
+    """The `ExampleDataset` that a model of this configuration is scored on; with parses where it can tell right from
     wrong ones, without where that is all the files have.
     """
     task = TASKS[configuration.task]
     if not configuration.parses:
-        return ExampleFiles(task, files, Reading(configuration.needs_parses))
+        return ExampleDataset(task, files, SentenceReader(configuration.needs_parses))
     try:
-        return ExampleFiles(task, files, Reading(parses=True))
+        return ExampleDataset(task, files, SentenceReader(parses=True))
     except UserError as error:
-        examples = ExampleFiles(task, files, Reading(parses=False))
+        examples = ExampleDataset(task, files, SentenceReader(parses=False))
         say(f"parses are not scored: {error}")
         return examples
 

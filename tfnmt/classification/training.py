@@ -10,7 +10,8 @@ from tfnmt.classification.classifier import Classifier
 from tfnmt.classification.evaluation import labelled_examples, scores_of_batches
 from tfnmt.configuration import require
 from tfnmt.data.example_batches import evaluation_batches, number_of_batches, training_batches
-from tfnmt.data.examples import ExampleFiles, Reading
+from tfnmt.data.example_dataset import ExampleDataset
+from tfnmt.data.examples import SentenceReader
 from tfnmt.data.tasks import TASKS
 from tfnmt.data.vectors import read_vectors, vectors_size
 from tfnmt.errors import UserError
@@ -81,14 +82,14 @@ def train_classifier(directory, preset, training_files, dev_files, vectors=None,
 
 
 def _read(preset, training_files, dev_files):
-    """The `ExampleFiles` of training and dev, after a first reading that tells what was left out of each."""
+    """The `ExampleDataset` of training and dev, after a first reading that tells what was left out of each."""
     c = preset.model
-    reading = Reading(c.learns_from_parses, preset.examples.broken_trees)
-    examples = ExampleFiles(TASKS[c.task], training_files, reading, preset.examples.maximum_length)
+    reading = SentenceReader(c.learns_from_parses, preset.examples.broken_trees)
+    examples = ExampleDataset(TASKS[c.task], training_files, reading, preset.examples.maximum_length)
     if c.learns_from_parses or not c.parses:
-        dev_examples = ExampleFiles(TASKS[c.task], dev_files, reading)
+        dev_examples = ExampleDataset(TASKS[c.task], dev_files, reading)
     else:  # rl-spinn learns from no parse, but how near it comes to those of the dev files is worth knowing
         dev_examples = labelled_examples(c, dev_files)
     for files, read in ((training_files, examples), (dev_files, dev_examples)):
-        say(f"{', '.join(map(str, files))}: {read.survey}")
+        say(f"{', '.join(map(str, files))}: {read.summary}")
     return examples, dev_examples

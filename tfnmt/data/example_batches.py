@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 import tensorflow as tf
 
-from tfnmt.data.examples import Example, ExampleFiles, Sentence
+from tfnmt.data.example_dataset import ExampleDataset
+from tfnmt.data.examples import Example, Sentence
 from tfnmt.data.pair_batches import repeatable
 from tfnmt.text.brackets import NOTHING, pointers_and_heights
 from tfnmt.text.tokenizers import PADDING, WordTokenizer
@@ -23,7 +24,7 @@ NO_LABEL = -1
 
 
 def training_batches(
-    examples: ExampleFiles,
+    examples: ExampleDataset,
     tokenizer: WordTokenizer,
     batch_size: int,
     seed: int,
@@ -46,7 +47,7 @@ def training_batches(
     return batches.apply(tf.data.experimental.assert_cardinality(number_of_batches(examples, batch_size) - skip))
 
 
-def evaluation_batches(examples: ExampleFiles, tokenizer: WordTokenizer, batch_size: int) -> tf.data.Dataset:
+def evaluation_batches(examples: ExampleDataset, tokenizer: WordTokenizer, batch_size: int) -> tf.data.Dataset:
     """Every example once, in batches sorted by length."""
 
     def groups() -> list[np.ndarray]:
@@ -56,7 +57,7 @@ def evaluation_batches(examples: ExampleFiles, tokenizer: WordTokenizer, batch_s
     return batches.apply(tf.data.experimental.assert_cardinality(number_of_batches(examples, batch_size)))
 
 
-def number_of_batches(examples: ExampleFiles, batch_size: int) -> int:
+def number_of_batches(examples: ExampleDataset, batch_size: int) -> int:
     """In an epoch, and in an evaluation."""
     return -(-len(examples) // batch_size)
 
@@ -76,7 +77,7 @@ def sentence_batch(sentences: Sequence[Sentence], tokenizer: WordTokenizer) -> d
 
 
 def _batches(
-    examples: ExampleFiles, tokenizer: WordTokenizer, groups: Callable[[], Iterable[np.ndarray]]
+    examples: ExampleDataset, tokenizer: WordTokenizer, groups: Callable[[], Iterable[np.ndarray]]
 ) -> tf.data.Dataset:
     def arrays() -> Iterator[tuple[dict[str, np.ndarray], np.ndarray]]:
         for group in examples.read(groups()):

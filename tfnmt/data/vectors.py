@@ -45,7 +45,7 @@ def read_vectors(
             the vocabulary are held. Of a word that comes twice the first counts.
         tokenizer: its vocabulary is looked up as it stands (lowercased if it is).
         seed: of the small random vectors that the other words get.
-        word_counts: how often each word stands in the text (`ExampleFiles.word_counts`); without it, every word of
+        word_counts: how often each word stands in the text (`ExampleDataset.word_counts`); without it, every word of
             the vocabulary counts once.
 
     Returns:

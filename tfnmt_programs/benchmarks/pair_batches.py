@@ -3,7 +3,8 @@
 import numpy as np
 
 from tfnmt.data.example_batches import example_arrays, training_batches
-from tfnmt.data.examples import Example, ExampleFiles, Sentence
+from tfnmt.data.example_dataset import ExampleDataset
+from tfnmt.data.examples import Example, Sentence
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import REDUCE, SHIFT
@@ -54,7 +55,7 @@ def batches_of_file(path, task, batch_size, count, seed):
     """
     if TASKS[task].sentences != 2:
         raise UserError(f"--task {task}: has no pairs of sentences")
-    examples = ExampleFiles(TASKS[task], path)
+    examples = ExampleDataset(TASKS[task], path)
     tokenizer = WordTokenizer.from_counts(examples.word_counts)
     dataset = training_batches(examples, tokenizer, batch_size, seed)
     full = [batch for batch in dataset.as_numpy_iterator() if len(batch[1]) == batch_size][:count]

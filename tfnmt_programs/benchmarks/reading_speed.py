@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from tfnmt.data.example_batches import training_batches
-from tfnmt.data.examples import ExampleFiles
+from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.data.tasks import TASKS
 from tfnmt.text.brackets import to_brackets
 from tfnmt.text.tokenizers import WordTokenizer
@@ -50,7 +50,7 @@ def reading_speed(path, task, batch_size, batches):
         then to the first batch, and batches a second after it; and by how many bytes the process has grown.
     """
     before, start = resident_memory(), time.perf_counter()
-    examples = ExampleFiles(TASKS[task], path)
+    examples = ExampleDataset(TASKS[task], path)
     checked = time.perf_counter()
     tokenizer = WordTokenizer.from_counts(examples.word_counts)
     iterator = iter(training_batches(examples, tokenizer, batch_size, seed=1))

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from tfnmt.data.logic import draw, meaning, relation, to_text
+from tfnmt.data.tasks.logic import draw, relation, to_text, truth_table
 
 NOT_A = ("not", "a")
 
@@ -32,10 +32,10 @@ def test_written_form():
     assert to_text(("not", ("or", "a", ("and", "b", NOT_A)))) == "( not ( a ( or ( b ( and ( not a ) ) ) ) ) )"
 
 
-def test_what_is_drawn_has_so_many_operators_and_a_meaning():
+def test_what_is_drawn_has_so_many_operators_and_a_truth_table():
     rng = random.Random(1)
     for operators in range(5):
         text = to_text(draw(rng, operators, "abc"))
         assert sum(text.count(word) for word in ("not", "and", "or")) == operators
         assert set("def").isdisjoint(text.replace("not", "").replace("and", "").replace("or", ""))
-    assert all(0 < meaning(draw(rng, 3, "ab")) < 2**64 - 1 for _ in range(200))
+    assert all(0 < truth_table(draw(rng, 3, "ab")) < 2**64 - 1 for _ in range(200))

@@ -5,8 +5,8 @@ from itertools import islice
 
 import pytest
 
-from tfnmt.data import listops
-from tfnmt.data.listops import DEEPEST, OPERATORS, draw, draw_lines, evaluate, expressions, to_text
+from tfnmt.data.tasks import listops
+from tfnmt.data.tasks.listops import MAXIMUM_DEPTH, OPERATORS, draw, draw_lines, evaluate, expressions, to_text
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import from_brackets, to_brackets
 
@@ -32,13 +32,13 @@ def test_values(expression, value):
     assert evaluate(expression) == value
 
 
-def test_written_in_brackets_that_branch_to_the_left():
+def test_expressions_in_left_branching_brackets():
     assert to_text(3) == "3"
     assert to_text(("MIN", 2, 7)) == "( ( ( [MIN 2 ) 7 ) ] )"
     assert to_text(("SM", ("MED", 1, 4), 0)) == "( ( ( [SM ( ( ( [MED 1 ) 4 ) ] ) ) 0 ) ] )"
 
 
-def test_what_is_drawn():
+def test_drawn_expressions_follow_the_official_generator():
     rng = random.Random(1)
     drawn = [draw(rng) for _ in range(4000)]
     lists = [expression for expression in drawn if not isinstance(expression, int)]
@@ -47,7 +47,7 @@ def test_what_is_drawn():
     assert {expression[0] for expression in lists} == set(OPERATORS)
     assert set(range(10)) < set(drawn)
     assert all(isinstance(draw(rng, levels=0), int) for _ in range(20))
-    assert max(map(depth, drawn)) < DEEPEST
+    assert max(map(depth, drawn)) < MAXIMUM_DEPTH
     small = [draw(rng, ("MIN", "MAX"), most_arguments=3, levels=2) for _ in range(500)]
     assert max(map(depth, small)) == 2
     assert {expression[0] for expression in small if not isinstance(expression, int)} == {"MIN", "MAX"}
@@ -66,7 +66,7 @@ def test_no_expression_twice_and_none_that_is_excluded():
 
 
 def test_few_levels_have_few_expressions(monkeypatch):
-    monkeypatch.setattr(listops, "DRAWS_IN_VAIN", 2000)
+    monkeypatch.setattr(listops, "MAXIMUM_REPEATED_DRAWS", 2000)
     lines = draw_lines(1, {str(digit) for digit in range(3)}, levels=1)
     assert all(line.count("[") <= 1 for line in islice(lines, 500))
     monkeypatch.setattr(listops, "LIST_PROBABILITY", 0)  # digits are all there is

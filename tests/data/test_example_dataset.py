@@ -1,11 +1,13 @@
-"""Readers: the same examples from every format; what is left out is counted; errors name file and line."""
+"""Datasets: the same examples from every format; skipped lines are counted; errors name file and line."""
 
 import json
 import os
+import random
 
 import pytest
 
-from tfnmt.data.examples import Example, ExampleFiles, Reading, Sentence
+from tfnmt.data.example_dataset import ExampleDataset
+from tfnmt.data.examples import Example, Sentence, SentenceReader
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import REDUCE, SHIFT
@@ -47,32 +49,32 @@ def write_pairs(directory, suffix, pairs=PAIRS):
 @pytest.mark.parametrize("suffix", [".jsonl", ".txt", ".tsv"])
 def test_every_format_gives_the_same_pairs(suffix, tmp_path):
     path = write_pairs(tmp_path, suffix)
-    examples = ExampleFiles(TASKS["snli"], path)
+    examples = ExampleDataset(TASKS["snli"], path)
     assert list(examples) == list(examples) == EXPECTED
     assert (len(examples), examples.lengths.tolist()) == (2, [3, 2])
     line = 3 if suffix == ".txt" else 2
-    assert str(examples.survey) == f"kept 2 of 3 examples; left out 1 labelled - (first: {path}, line {line})"
+    assert str(examples.summary) == f"2 of 3 examples; skipped 1 labelled - (first: {path}, line {line})"
     assert examples.word_counts == {"A": 2, "dog": 2, "runs": 1, "Dogs": 1, "Some\u00a0old": 1, "dogs": 1}
 
 
 def test_any_order_over_several_files(tmp_path):
     paths = [write_pairs(tmp_path, suffix) for suffix in (".jsonl", ".txt")]
-    examples = ExampleFiles(TASKS["snli"], paths)
+    examples = ExampleDataset(TASKS["snli"], paths)
     assert list(examples.read([[3, 0], [], [2]])) == [[EXPECTED[1], EXPECTED[0]], [], [EXPECTED[0]]]
 
 
 def test_words_alone_need_no_brackets(tmp_path):
     path = write_pairs(tmp_path, ".tsv", [("neutral", "( A dog )", "A  dog runs"), ("neutral", "( )", "( A")])
-    examples = ExampleFiles(TASKS["snli"], path, Reading(parses=False))
+    examples = ExampleDataset(TASKS["snli"], path, SentenceReader(parses=False))
     assert list(examples) == [Example((Sentence(["A", "dog"]), Sentence(["A", "dog", "runs"])), 1)]
-    assert examples.survey.left_out == {"empty": 1}
+    assert examples.summary.skipped == {"empty": 1}
 
 
 def test_sick_and_logic(tmp_path):
     path = write(tmp_path / "sick.tsv", "CONTRADICTION\t( A b )\t( C d )\t3.6\t4")
-    assert next(iter(ExampleFiles(TASKS["sick"], path))).label == 2
+    assert next(iter(ExampleDataset(TASKS["sick"], path))).label == 2
     path = write(tmp_path / "train1", *(f"{relation}\ta\t( not b )" for relation in "=<>^|v#"))
-    assert [example.label for example in ExampleFiles(TASKS["logic"], path)] == list(range(7))
+    assert [example.label for example in ExampleDataset(TASKS["logic"], path)] == list(range(7))
 
 
 SENTIMENT = ["(3 (2 It) (4 (4 works) (1 !)))", "(2 (3 a) (1 b))", "(0 bad)"]
@@ -80,30 +82,30 @@ SENTIMENT = ["(3 (2 It) (4 (4 works) (1 !)))", "(2 (3 a) (1 b))", "(0 bad)"]
 
 def test_sentiment(tmp_path):
     path = write(tmp_path / "dev.txt", *SENTIMENT)
-    five, two = ExampleFiles(TASKS["sst"], path), ExampleFiles(TASKS["sst2"], path)
+    five, two = ExampleDataset(TASKS["sst"], path), ExampleDataset(TASKS["sst2"], path)
     assert [example.phrase_labels for example in five] == [[2, 4, 1, 4, 3], [3, 1, 2], [0]]
     assert [example.label for example in five] == [3, 2, 0]
     assert [example.phrase_labels for example in two] == [[-1, 1, 0, 1, 1], [0]]
-    assert two.survey.left_out == {"neutral": 1}
-    flat = ExampleFiles(TASKS["sst2"], path, Reading(parses=False))
+    assert two.summary.skipped == {"neutral": 1}
+    flat = ExampleDataset(TASKS["sst2"], path, SentenceReader(parses=False))
     assert list(flat) == [Example((Sentence(["It", "works", "!"]),), 1), Example((Sentence(["bad"]),), 0)]
 
 
-def test_broken_trees_are_errors_or_left_out(tmp_path):
+def test_broken_trees_are_errors_or_skipped(tmp_path):
     path = write_pairs(tmp_path, ".jsonl", [PAIRS[0], ("neutral", "A", "( A dog runs )"), PAIRS[2]])
     with pytest.raises(UserError, match=r"pairs\.jsonl, line 2: the tree is not binary: .* 3 nodes, not 2; broken_tr"):
-        ExampleFiles(TASKS["snli"], path)
-    examples = ExampleFiles(TASKS["snli"], path, Reading(broken_trees="skip"))
+        ExampleDataset(TASKS["snli"], path)
+    examples = ExampleDataset(TASKS["snli"], path, SentenceReader(broken_trees="skip"))
     assert list(examples) == EXPECTED
-    assert str(examples.survey).endswith(f"left out 1 with a broken tree (first: {path}, line 2)")
+    assert str(examples.summary).endswith(f"skipped 1 with a broken tree (first: {path}, line 2)")
 
 
-def test_long_examples_are_left_out(tmp_path):
-    examples = ExampleFiles(TASKS["snli"], write_pairs(tmp_path, ".tsv"), maximum_length=2)
+def test_long_examples_are_skipped(tmp_path):
+    examples = ExampleDataset(TASKS["snli"], write_pairs(tmp_path, ".tsv"), maximum_length=2)
     assert list(examples) == EXPECTED[1:]
-    assert examples.survey.left_out == {"longer than 2 words": 1, "labelled -": 1}
-    with pytest.raises(UserError, match="no example is left: kept 0 of 3 examples"):
-        ExampleFiles(TASKS["snli"], tmp_path / "pairs.tsv", maximum_length=1)
+    assert examples.summary.skipped == {"longer than 2 words": 1, "labelled -": 1}
+    with pytest.raises(UserError, match="no examples to use: 0 of 3 examples"):
+        ExampleDataset(TASKS["snli"], tmp_path / "pairs.tsv", maximum_length=1)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,7 @@ def test_long_examples_are_left_out(tmp_path):
             r"line 1: half a surrogate pair, '\\ud800', is no character",
         ),
         ("snli", "a.txt", ["gold_label\tsentence1"], "line 1: no column is named 'sentence1_binary_parse'"),
-        ("snli", "a.txt", ["\t".join(COLUMNS), "neutral\tA"], "line 2: 2 columns, where the first line names 3"),
+        ("snli", "a.txt", ["\t".join(COLUMNS), "neutral\tA"], "line 2: 2 columns, but the first line names 3"),
         ("snli", "a.tsv", ["NEUTRAL\tA\tB"], "line 1: the label is 'NEUTRAL'; it must be one of entailment neutral"),
         ("logic", "train1", ["=\ta"], "line 1: 2 columns instead of 3"),
         ("sst", "dev.txt", ["(5 good)"], "line 1: a label is none of 0, 1, 2, 3, 4"),
@@ -137,24 +139,44 @@ def test_long_examples_are_left_out(tmp_path):
 )
 def test_errors_name_file_and_line(task, name, lines, message, tmp_path):
     with pytest.raises(UserError, match=message) as raised:
-        ExampleFiles(TASKS[task], write(tmp_path / name, *lines))
+        ExampleDataset(TASKS[task], write(tmp_path / name, *lines))
     assert name in str(raised.value) and "\n" not in str(raised.value)
 
 
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(UserError, match="none: cannot be read: No such file"):
-        ExampleFiles(TASKS["snli"], tmp_path / "none")
+        ExampleDataset(TASKS["snli"], tmp_path / "none")
     (tmp_path / "train.jsonl.gz").touch()
     with pytest.raises(UserError, match=r"train\.jsonl\.gz: compressed, or no file on a disk"):
-        ExampleFiles(TASKS["snli"], tmp_path / "train.jsonl.gz")
+        ExampleDataset(TASKS["snli"], tmp_path / "train.jsonl.gz")
     reader, writer = os.pipe()
     with open(reader), open(writer, "w"), pytest.raises(UserError, match="no file on a disk"):
-        ExampleFiles(TASKS["snli"], f"/dev/fd/{reader}")
+        ExampleDataset(TASKS["snli"], f"/dev/fd/{reader}")
     path = tmp_path / "latin"
     path.write_bytes(b"=\ta\tb\n=\t\xe4\tb\n")
     with pytest.raises(UserError, match="latin, line 2: not UTF-8"):
-        ExampleFiles(TASKS["logic"], path)
-    examples = ExampleFiles(TASKS["logic"], write(path, "=\ta\tb", "=\tb\tc"))
+        ExampleDataset(TASKS["logic"], path)
+    examples = ExampleDataset(TASKS["logic"], write(path, "=\ta\tb", "=\tb\tc"))
     write(path, "=", "=")
     with pytest.raises(UserError, match="latin: the file has changed while it was in use"):
         list(examples)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_order_gives_what_each_line_holds(seed, tmp_path):
+    rng = random.Random(seed)
+    lines = [
+        f"{rng.randrange(10)}\t{' '.join(rng.choices(['a', 'é', '½', '日本'], k=rng.randint(0, 4)))}" for _ in range(40)
+    ]
+    expected = [
+        Example((Sentence(text.split(" ")),), int(label))
+        for label, text in (line.split("\t") for line in lines)
+        if text
+    ]
+    paths = [write(tmp_path / "first", *lines[:25]), write(tmp_path / "second", *lines[25:], end="\r\n")]
+    dataset = ExampleDataset(TASKS["listops"], paths, SentenceReader(parses=False))
+    assert list(dataset) == expected
+    assert dataset.lengths.tolist() == [len(example.sentences[0].words) for example in expected]
+    order = rng.sample(range(len(dataset)), len(dataset))
+    batches = [order[start : start + 7] for start in range(0, len(order), 7)]
+    assert list(dataset.read(batches)) == [[expected[index] for index in batch] for batch in batches]

@@ -1,18 +1,20 @@
-"""ListOps: nested lists of digits under MIN, MAX, MED and SM, and their value (Nangia and Bowman, 2018).
+"""ListOps: nested lists of digits under MIN, MAX, MED and SM, and their value (Nangia and Bowman 2018,
+arXiv:1804.06028).
 
-A line is `value TAB expression`, where the expression stands in brackets that branch to the left:
+A line is `value TAB expression`, where the expression is in binary brackets that branch to the left:
 `2 TAB ( ( ( [MIN 2 ) 7 ) ] )`. Expressions are drawn as in the official generator: an expression is a list with
-probability .25 (never below depth 20), else a digit; operators, digits, and numbers of arguments from 2 to 5 are
-all drawn uniformly. A list is a tuple `(operator, argument, ...)`, a digit an integer.
+probability 0.25 (never below depth 20), else a digit; operators, digits and numbers of arguments from 2 to 5 are all
+drawn uniformly. A list is a tuple `(operator, argument, ...)`, a digit an integer.
 """
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
-from tfnmt.data.examples import Example, LeftOutError, Reading
+from tfnmt.data.examples import Example, SentenceReader, SkippedExampleError
 from tfnmt.data.lines import read_lines
+from tfnmt.data.tasks.task import Task
 from tfnmt.errors import UserError
 
 OPERATORS = {
@@ -23,34 +25,40 @@ OPERATORS = {
 }
 LIST_PROBABILITY = 0.25
 FEWEST_ARGUMENTS, MOST_ARGUMENTS = 2, 5
-DEEPEST = 20
-# Few levels have few expressions: after so many draws in a row that were known already, there may be no other.
-DRAWS_IN_VAIN = 100_000
+MAXIMUM_DEPTH = 20
+# Few levels have few expressions. After this number of draws in a row with nothing new, there may be no others.
+MAXIMUM_REPEATED_DRAWS = 100_000
 
 Expression = int | tuple
 
 
-def listops_parser(
-    labels: tuple[str, ...], path: Path, first_line: str, reading: Reading
-) -> tuple[Callable[[str], Example], bool]:
-    """What turns a line into an `Example`; there is never a header."""
+class ListOps(Task):
+    """The value of an expression."""
 
-    def parse(line: str) -> Example:
+    name = "listops"
+    title = "ListOps: the value of nested lists"
+    labels = tuple("0123456789")
+
+    def read_line(self, line: str, reader: SentenceReader) -> Example:
+        """The example on a line of value TAB expression."""
         if not line:
-            raise LeftOutError("empty")
-        value, text = _split(line)
-        return Example((reading.sentence(text),), labels.index(value))
+            raise SkippedExampleError("empty")
+        value, expression = _split(line)
+        return Example((reader.read(expression),), self.label_id(value))
 
-    return parse, False
+    def draw_line(self, rng: random.Random) -> str:
+        """A small expression of MIN and MAX alone."""
+        expression = draw(rng, ("MIN", "MAX"), most_arguments=3, levels=4)
+        return f"{evaluate(expression)}\t{to_text(expression)}"
 
 
 def draw(
     rng: random.Random,
     operators: Sequence[str] = tuple(OPERATORS),
     most_arguments: int = MOST_ARGUMENTS,
-    levels: int = DEEPEST - 1,
+    levels: int = MAXIMUM_DEPTH - 1,
 ) -> Expression:
-    """A random expression of at most so many lists within each other."""
+    """A random expression with lists nested at most `levels` deep."""
     if levels == 0 or rng.random() >= LIST_PROBABILITY:
         return rng.randrange(10)
     count = rng.randint(FEWEST_ARGUMENTS, most_arguments)
@@ -76,24 +84,24 @@ def to_text(expression: Expression) -> str:
     return text
 
 
-def draw_lines(seed: int, exclude: set[str] = frozenset(), levels: int = DEEPEST - 1) -> Iterator[str]:
-    """Lines of a ListOps file, no two of one expression, none of an expression in `exclude`; without end, as long as
-    new ones are found.
+def draw_lines(seed: int, exclude: set[str] = frozenset(), levels: int = MAXIMUM_DEPTH - 1) -> Iterator[str]:
+    """Lines of a ListOps file, without end: all expressions differ, and none is in `exclude`.
 
     Raises:
-        UserError: no new expression of so few levels was found.
+        UserError: no new expression with this number of levels was found.
     """
     rng = random.Random(seed)
     seen = set(exclude)
     while True:
-        for _ in range(DRAWS_IN_VAIN):
+        for _ in range(MAXIMUM_REPEATED_DRAWS):
             expression = draw(rng, levels=levels)
             text = to_text(expression)
             if text not in seen:
                 break
         else:
             raise UserError(
-                f"no new expression in {DRAWS_IN_VAIN:,} draws after {len(seen):,}: ask for fewer lines or more levels"
+                f"no new expression in {MAXIMUM_REPEATED_DRAWS:,} draws after {len(seen):,}: "
+                "ask for fewer lines or more levels"
             )
         seen.add(text)
         yield f"{evaluate(expression)}\t{text}"
@@ -103,7 +111,7 @@ def expressions(path: str | Path) -> Iterator[str]:
     """The expression of every line of a ListOps file.
 
     Raises:
-        UserError: the file cannot be read, or a line is none of ListOps.
+        UserError: the file cannot be read, or a line is not one of ListOps.
     """
     for number, line in enumerate(read_lines(path), start=1):
         try:

@@ -1,0 +1,95 @@
+"""Pairs of formulas of propositional logic and the relation between them (Bowman, Manning and Potts, 2015).
+
+A formula is a variable (a string) or a tuple: `("not", formula)`, `("and", left, right)` or `("or", left, right)`.
+A line is `relation TAB formula TAB formula`, with formulas in binary brackets: `>	( not ( c ( or d ) ) )	( not d )`.
+"""
+
+import random
+from collections.abc import Sequence
+
+from tfnmt.data.tasks.sentence_pairs import SentencePairTask
+
+VARIABLES = "abcdef"
+RELATIONS = "=<>^|v#"
+# The truth table of a formula is an integer with a bit for each of the 64 assignments of the variables.
+_ASSIGNMENTS = 2 ** len(VARIABLES)
+_TAUTOLOGY = 2**_ASSIGNMENTS - 1
+_VARIABLE_TABLES = {
+    variable: sum(1 << assignment for assignment in range(_ASSIGNMENTS) if assignment >> index & 1)
+    for index, variable in enumerate(VARIABLES)
+}
+
+Formula = str | tuple
+
+
+class Logic(SentencePairTask):
+    """The relation between two formulas."""
+
+    name = "logic"
+    title = "relations between formulas of propositional logic"
+    labels = tuple(RELATIONS)
+
+    def draw_line(self, rng: random.Random) -> str:
+        """A pair of small formulas. The relation is drawn first, so that all seven are equally frequent."""
+        label = rng.choice(RELATIONS)
+        while True:
+            variables = rng.sample("abc", 2)
+            first, second = (draw(rng, rng.randrange(3), variables) for _ in range(2))
+            if relation(first, second) == label:
+                return f"{label}\t{to_text(first)}\t{to_text(second)}"
+
+
+def truth_table(formula: Formula) -> int:
+    """Bit i says whether the formula is true under the i-th assignment of the variables."""
+    if isinstance(formula, str):
+        return _VARIABLE_TABLES[formula]
+    operator, *operands = formula
+    tables = [truth_table(operand) for operand in operands]
+    if operator == "not":
+        return _TAUTOLOGY & ~tables[0]
+    return tables[0] & tables[1] if operator == "and" else tables[0] | tables[1]
+
+
+def relation(first: Formula, second: Formula) -> str:
+    """The relation of natural logic that holds: = equivalence, < forward and > reverse entailment, ^ negation,
+    | alternation (never both), v cover (always at least one), # independence."""
+    p, q = truth_table(first), truth_table(second)
+    if p == q:
+        return "="
+    if p ^ q == _TAUTOLOGY:
+        return "^"
+    if p & q == p:
+        return "<"
+    if p & q == q:
+        return ">"
+    if p & q == 0:
+        return "|"
+    return "v" if p | q == _TAUTOLOGY else "#"
+
+
+def to_text(formula: Formula) -> str:
+    """In binary brackets, as the published pairs are."""
+    if isinstance(formula, str):
+        return formula
+    operator, *operands = formula
+    if operator == "not":
+        return f"( not {to_text(operands[0])} )"
+    return f"( {to_text(operands[0])} ( {operator} {to_text(operands[1])} ) )"
+
+
+def draw(rng: random.Random, operators: int, variables: Sequence[str]) -> Formula:
+    """A random formula with this number of operators that is neither a tautology nor a contradiction."""
+    while True:
+        formula = _draw(rng, operators, variables)
+        if 0 < truth_table(formula) < _TAUTOLOGY:
+            return formula
+
+
+def _draw(rng: random.Random, operators: int, variables: Sequence[str]) -> Formula:
+    if operators == 0:
+        return rng.choice(variables)
+    operator = rng.choice(("not", "and", "or"))
+    if operator == "not":
+        return operator, _draw(rng, operators - 1, variables)
+    left = rng.randrange(operators)
+    return operator, _draw(rng, left, variables), _draw(rng, operators - 1 - left, variables)
