@@ -53,10 +53,11 @@ def translated_by_a_server(model, directory, sentences):
     Returns:
         (translations, version): of the sentences, and the exported version as NAME/VERSION.
     """
+    from tfnmt.models import create_servable
     from tfnmt.serving.client import connect
     from tfnmt.serving.export import export
 
-    path = export([model], directory, "demo")
+    path = export(create_servable([model]), directory, "demo")
     with server_process(directory) as (url, _), connect(url) as client:
         translations = client.predict("demo", {"text": sentences})["translation"]
     return translations, f"{path.parent.name}/{path.name}"

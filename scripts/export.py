@@ -52,7 +52,8 @@ def parser():
 
 def main(arguments, output):
     import tfnmt
-    from tfnmt.serving.comparison import compare
+    from tfnmt.models import create_servable
+    from tfnmt.serving.comparison import compare_with_float32
     from tfnmt.serving.export import export
     from tfnmt.translation.search_configuration import SearchConfiguration
     from tfnmt.translation.shortlist import load_shortlist
@@ -66,10 +67,16 @@ def main(arguments, output):
         precision=arguments.precision,
     )
     shortlist = load_shortlist(arguments.shortlist) if arguments.shortlist else None
-    path = export(models, arguments.output, arguments.name, search, arguments.quantize, shortlist)
+    servable = create_servable(models, search, arguments.quantize, shortlist)
+    path = export(servable, arguments.output, arguments.name)
     print(path, file=output)
     if arguments.quantize != "none":
-        for name, value in compare(models, search, path, pairs, arguments.bleu_tokenize).items():
+        texts, references = (list(side) for side in zip(*pairs, strict=True))
+        if servable.kind == "classifier":
+            texts, references = [_right_branching(text) for text in texts], None
+        whole = create_servable(models, search)
+        figures = compare_with_float32(path, whole, texts, references, arguments.bleu_tokenize)
+        for name, value in figures.items():
             print(f"{name:>32}  {value:,.2f}" if isinstance(value, float) else f"{name:>32}  {value:,}", file=output)
 
 
@@ -88,6 +95,14 @@ def _pairs(arguments):
         return sample_pairs(100, seed=0, split="test")
     check_parallel(arguments.source, arguments.target)
     return list(zip(*read_sides(arguments.source, arguments.target), strict=True))
+
+
+def _right_branching(text):
+    """A tree over a sentence, for models that need one."""
+    *others, tree = text.split()
+    for word in reversed(others):
+        tree = f"( {word} {tree} )"
+    return tree
 
 
 if __name__ == "__main__":

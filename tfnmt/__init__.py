@@ -20,7 +20,7 @@ _HOMES = {
     "count_dropped": "tfnmt.data.pair_batches",
     "evaluation_batches": "tfnmt.data.pair_batches",
     "find_preset": "tfnmt.translation.presets",
-    "load": "tfnmt.loading",
+    "load": "tfnmt.models",
     "sample_pairs": "tfnmt.data.samples.translation",
     "training_batches": "tfnmt.data.pair_batches",
 }

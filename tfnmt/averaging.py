@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tfnmt.errors import UserError
 from tfnmt.files import saving
-from tfnmt.loading import load
+from tfnmt.models import load
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import CONFIGURATION, WEIGHTS, save_tokenizers, save_weights
 from tfnmt.training.run import CHECKPOINTS

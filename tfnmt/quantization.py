@@ -4,6 +4,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfnmt.errors import UserError
+
 PRECISIONS = ("none", "float16", "int8")
 
 
@@ -12,12 +14,18 @@ class StoredWeights(tf.Module):
 
     Args:
         models: Keras models, already built.
-        precision: "none" keeps float32. "float16" halves the matrices. "int8" quarters them: each column (each row of
-            an embedding) is whole numbers from −127 to 127 times a float32 scale of its own. Vectors stay float32.
+        precision: one of `PRECISIONS`. "none" keeps float32. "float16" halves the matrices. "int8" quarters them: each
+            column (each row of an embedding) is whole numbers from −127 to 127 times a float32 scale of its own.
+            Vectors stay float32.
+
+    Raises:
+        UserError: there is no such precision.
     """
 
     def __init__(self, models, precision="none"):
         super().__init__(name="weights")
+        if precision not in PRECISIONS:
+            raise UserError(f"quantize={precision}: allowed is one of {', '.join(PRECISIONS)}")
         self._stored = [_stored(weight, precision) for model in models for weight in model.weights]
 
     def in_use(self, models):

@@ -11,9 +11,9 @@ from tfnmt.classification.classifier import Classifier
 from tfnmt.classification.configuration import ClassifierConfiguration
 from tfnmt.classification.servable import ClassifierServable
 from tfnmt.errors import UserError
-from tfnmt.serving.export import export, servable_of
+from tfnmt.models import create_servable
+from tfnmt.serving.export import export
 from tfnmt.text.tokenizers import WordTokenizer
-from tfnmt.translation.search_configuration import SearchConfiguration
 
 TREES = ["( a ( b c ) )", "( ( d e ) f )", "( a b )", "( ( a b ) ( c d ) )", "e", "( ( ( f e ) d ) ( c zebra ) )"]
 # More operations than a translator's, all of TensorFlow's own.
@@ -59,26 +59,26 @@ def test_it_answers_as_the_model_does(encoder, task, options):
     texts = list(zip(TREES, TREES[::-1], strict=True)) if pairs else TREES
     sides = [tf.constant(side) for side in zip(*texts, strict=True)] if pairs else [tf.constant(TREES)]
     names = ["first", "second"] if pairs else ["text"]
-    found = servable.served["serving_default"](**dict(zip(names, sides, strict=True)))
+    found = servable.functions["serving_default"](**dict(zip(names, sides, strict=True)))
     labels = [label.decode() for label in found["label"].numpy()]
     assert labels == model.classify(texts)
     assert [name.decode() for name in found["classes"][0].numpy()] == list(model.configuration.labels)
     np.testing.assert_allclose(tf.reduce_sum(found["probabilities"], axis=1), 1.0, rtol=1e-5)
     best = tf.argmax(found["probabilities"], axis=1).numpy()
     assert [model.configuration.labels[i] for i in best] == labels
-    alone = servable.served["serving_default"](**{name: side[3:4] for name, side in zip(names, sides, strict=True)})
+    alone = servable.functions["serving_default"](**{name: side[3:4] for name, side in zip(names, sides, strict=True)})
     np.testing.assert_allclose(alone["probabilities"], found["probabilities"][3:4], rtol=1e-4)
-    vectors = servable.served["encode"](text=tf.constant(TREES))["vector"]
+    vectors = servable.functions["encode"](text=tf.constant(TREES))["vector"]
     assert vectors.shape == [len(TREES), model.encoder.output_size]
-    assert ("parse" in servable.served) == model.configuration.parses
+    assert ("parse" in servable.functions) == model.configuration.parses
     if model.configuration.parses:
-        trees = servable.served["parse"](text=tf.constant(TREES))["brackets"].numpy()
+        trees = servable.functions["parse"](text=tf.constant(TREES))["brackets"].numpy()
         assert [tree.decode() for tree in trees] == model.parse(TREES)
 
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory):
-    return export([made("spinn", "snli")], tmp_path_factory.mktemp("saved_models"), "pairs")
+    return export(ClassifierServable(made("spinn", "snli")), tmp_path_factory.mktemp("saved_models"), "pairs")
 
 
 def test_export(exported):
@@ -94,12 +94,12 @@ def test_every_operation_is_one_that_the_stock_server_links(exported):
     allowed = TEXT_OPERATIONS | set(CORE_OPERATIONS.split()) | set(MORE_OPERATIONS.split())
     assert operations(saved_graphs(exported).graph_def) - allowed == set()
     for encoder in ("spinn-pi-nt", "spinn-pi", "inception"):
-        for name, function in ClassifierServable(made(encoder, "snli")).served.items():
+        for name, function in ClassifierServable(made(encoder, "snli")).functions.items():
             assert operations(function.get_concrete_function().graph.as_graph_def()) - allowed == set(), (encoder, name)
 
 
 def test_texts_that_cannot_be_read():
-    encode = ClassifierServable(made("spinn-pi-nt", "snli")).served["encode"]
+    encode = ClassifierServable(made("spinn-pi-nt", "snli")).functions["encode"]
     with pytest.raises(tf.errors.InvalidArgumentError, match="each text must be one binary tree in brackets"):
         encode(text=tf.constant(["a b c"]))
     with pytest.raises(tf.errors.InvalidArgumentError, match="each text must have a word"):
@@ -107,8 +107,8 @@ def test_texts_that_cannot_be_read():
 
 
 def test_kinds_that_do_not_go_together():
-    classifier, translator, search = made("bag", "sst"), made_translator("word"), SearchConfiguration()
-    with pytest.raises(UserError, match="model 2 is a classifier: an ensemble is of translators"):
-        servable_of([translator, classifier], search)
-    with pytest.raises(UserError, match="model 1 is a classifier: an ensemble is of translators"):
-        servable_of([classifier, classifier], search)
+    classifier, translator = made("bag", "sst"), made_translator("word")
+    with pytest.raises(UserError, match="model 2 is a classifier: only translators can be an ensemble"):
+        create_servable([translator, classifier])
+    with pytest.raises(UserError, match="model 1 is a classifier: only translators can be an ensemble"):
+        create_servable([classifier, classifier])

@@ -17,6 +17,7 @@ from tfnmt.serving.server import Address, serve
 from tfnmt.text.tokenizers import END, SubwordTokenizer, WordTokenizer
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.search_configuration import SearchConfiguration
+from tfnmt.translation.servable import TranslatorServable
 from tfnmt.translation.translator import Translator
 
 SIZES = ("source_embedding_size", "target_embedding_size", "encoder_units", "decoder_units", "attention_units")
@@ -56,7 +57,7 @@ def sentences():
 def exported(model, tmp_path_factory):
     """The path of version 1 of "sample", a beam of 3."""
     output = tmp_path_factory.mktemp("saved_models")
-    return export([model], output, "sample", SearchConfiguration(beam_size=3, n_best=2))
+    return export(TranslatorServable([model], SearchConfiguration(beam_size=3, n_best=2)), output, "sample")
 
 
 class Echo(tf.Module):
@@ -85,12 +86,12 @@ class Echo(tf.Module):
             return {"number": tf.strings.to_number(text)}
 
         functions = {"serving_default": serving_default, "wide": wide, "slow": slow, "number": number}
-        self.served = {
+        self.functions = {
             key: tf.function(function, input_signature=[tf.TensorSpec([None], tf.string, "text")], autograph=False)
             for key, function in functions.items()
         }
         sides = [tf.TensorSpec([None], tf.string, side) for side in ("source", "target")]
-        self.served["pair"] = tf.function(pair, input_signature=sides, autograph=False)
+        self.functions["pair"] = tf.function(pair, input_signature=sides, autograph=False)
 
 
 @pytest.fixture(scope="session")
@@ -101,7 +102,7 @@ def echoes(tmp_path_factory):
         paths.append(tmp_path_factory.mktemp("echoes") / "saved")
         echo = Echo(name)
         tf.saved_model.save(
-            echo, str(paths[-1]), {key: function.get_concrete_function() for key, function in echo.served.items()}
+            echo, str(paths[-1]), {key: function.get_concrete_function() for key, function in echo.functions.items()}
         )
     return paths
 

@@ -19,7 +19,7 @@ from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
 from tests.serving.conftest import made
 from tfnmt.configuration import to_json
 from tfnmt.errors import UserError
-from tfnmt.serving.export import export, write_version
+from tfnmt.serving.export import export
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
 from tfnmt.translation.servable import TranslatorServable
@@ -151,7 +151,7 @@ def test_what_is_not_text_does_no_harm(loaded):
 def test_every_operation_is_one_that_the_stock_server_links(exported):
     assert operations(saved_graphs(exported).graph_def) - TEXT_OPERATIONS - set(CORE_OPERATIONS.split()) == set()
     servable = TranslatorServable([made("word", cell="lstm", attention="general")], SearchConfiguration(), "int8")
-    for name, function in servable.served.items():
+    for name, function in servable.functions.items():
         graph = function.get_concrete_function().graph.as_graph_def()
         assert operations(graph) - TEXT_OPERATIONS - set(CORE_OPERATIONS.split()) == set(), name
 
@@ -161,7 +161,7 @@ def test_a_shortlist_and_bfloat16_go_with_it(tmp_path):
     sizes = [tokenizer.vocabulary_size for tokenizer in model.tokenizers]
     shortlist = Shortlist(np.random.default_rng(1).integers(4, sizes[1], [sizes[0], 2]), [4, 5], sizes[1])
     search = SearchConfiguration(beam_size=3, n_best=2, precision="bfloat16", maximum_length_factor=1.0)
-    path = export([model], tmp_path, "short", search, shortlist=shortlist)
+    path = export(TranslatorServable([model], search, shortlist=shortlist), tmp_path, "short")
     allowed = {*TEXT_OPERATIONS, *CORE_OPERATIONS.split(), "HashTableV2", "LookupTableImportV2"}
     allowed |= {"LowerBound", "Neg", "TensorScatterMax", "Unique"}
     assert operations(saved_graphs(path).graph_def) - allowed == set()
@@ -231,7 +231,7 @@ def test_it_runs_without_python(exported, model, sentences, tmp_path):
     assert ran.stdout.decode().split("\n") == [*model.translate(texts, 3), ""]
 
 
-NOTHING = SimpleNamespace(kind="nothing", served={}, documentation={}, examples=())
+NOTHING = SimpleNamespace(kind="nothing", options={}, functions={}, documentation={}, examples=())
 
 
 def test_versions_count_up_and_none_is_seen_half_written(tmp_path, monkeypatch):
@@ -242,8 +242,8 @@ def test_versions_count_up_and_none_is_seen_half_written(tmp_path, monkeypatch):
         Path(path, "saved_model.pb").write_bytes(b"")
 
     monkeypatch.setattr(tf.saved_model, "save", save)
-    paths = [write_version(NOTHING, {}, tmp_path, "a") for _ in range(2)]
-    threads = [threading.Thread(target=write_version, args=(NOTHING, {}, tmp_path, "a")) for _ in range(4)]
+    paths = [export(NOTHING, tmp_path, "a") for _ in range(2)]
+    threads = [threading.Thread(target=export, args=(NOTHING, tmp_path, "a")) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -253,14 +253,14 @@ def test_versions_count_up_and_none_is_seen_half_written(tmp_path, monkeypatch):
 
     monkeypatch.setattr(tf.saved_model, "save", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        write_version(NOTHING, {}, tmp_path, "a")
+        export(NOTHING, tmp_path, "a")
     assert len(list((tmp_path / "a").iterdir())) == 6
 
 
 def test_models_config_knows_every_model_once_and_keeps_what_was_written_there(tmp_path, monkeypatch):
     monkeypatch.setattr(tf.saved_model, "save", lambda _, path, **__: None)
     for name in ("b", "a", "b"):
-        write_version(NOTHING, {}, tmp_path, name)
+        export(NOTHING, tmp_path, name)
     text = (tmp_path / "models.config").read_text()
     server = text_format.Parse(text, ModelServerConfig())
     assert [(each.name, each.base_path) for each in server.model_config_list.config] == [
@@ -268,24 +268,24 @@ def test_models_config_knows_every_model_once_and_keeps_what_was_written_there(t
         ("a", "/models/a"),
     ]
     (tmp_path / "batching.config").write_text("mine")
-    write_version(NOTHING, {}, tmp_path, "a")
+    export(NOTHING, tmp_path, "a")
     assert (tmp_path / "models.config").read_text() == text and (tmp_path / "batching.config").read_text() == "mine"
     (tmp_path / "models.config").write_text("model_config_list {")
     with pytest.raises(UserError, match="models.config: is broken: 1:19"):
-        write_version(NOTHING, {}, tmp_path, "c")
+        export(NOTHING, tmp_path, "c")
 
 
 @pytest.mark.parametrize("name", ["", "../a", "a/b", ".a", "ä"])
 def test_names_that_are_no_folders(name, tmp_path):
     with pytest.raises(UserError, match="cannot be a model's name"):
-        export([], tmp_path, name)
+        export(NOTHING, tmp_path, name)
 
 
 @pytest.mark.parametrize("precision, tolerance", [("float16", 1e-3), ("int8", 1e-2)])
 def test_smaller_weights_are_nearly_the_same(precision, tolerance, model):
     texts = tf.constant(TEXTS)
     small, whole = (
-        TranslatorServable([model], SearchConfiguration(beam_size=1, n_best=1), each).served["encode"]
+        TranslatorServable([model], SearchConfiguration(beam_size=1, n_best=1), each).functions["encode"]
         for each in (precision, "none")
     )
     difference = np.abs(small(texts)["summary"] - whole(texts)["summary"])
@@ -294,7 +294,7 @@ def test_smaller_weights_are_nearly_the_same(precision, tolerance, model):
 
 def test_an_ensemble_of_one_model_twice_is_that_model(model, sentences):
     alone, twice = (
-        TranslatorServable([model] * n, SearchConfiguration(beam_size=1, n_best=1)).served["serving_default"]
+        TranslatorServable([model] * n, SearchConfiguration(beam_size=1, n_best=1)).functions["serving_default"]
         for n in (1, 2)
     )
     texts = tf.constant(sentences[:30])
@@ -306,7 +306,7 @@ def test_an_ensemble_is_the_mean_of_the_probabilities(model):
     source, target = tf.constant(["The dog sees a red ball."]), tf.constant([""])
     one, two, both = (
         np.exp(
-            TranslatorServable(models, SearchConfiguration(beam_size=1, n_best=1)).served["score"](source, target)[
+            TranslatorServable(models, SearchConfiguration(beam_size=1, n_best=1)).functions["score"](source, target)[
                 "log_probability"
             ]
         )
@@ -323,5 +323,5 @@ def test_an_ensemble_of_different_vocabularies(model):
 def test_without_attention_there_is_no_alignment():
     one = SearchConfiguration(beam_size=1)
     servable = TranslatorServable([made("word", attention="none", deep_output=False)], one)
-    assert set(servable.served) == {"serving_default", "nbest", "score", "encode"}
-    assert len(servable.served["serving_default"](tf.constant(TEXTS))["translation"]) == len(TEXTS)
+    assert set(servable.functions) == {"serving_default", "nbest", "score", "encode"}
+    assert len(servable.functions["serving_default"](tf.constant(TEXTS))["translation"]) == len(TEXTS)

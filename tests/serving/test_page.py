@@ -9,6 +9,7 @@ import time
 import pytest
 
 from tests.classification.test_servable import made as classifier
+from tfnmt.classification.servable import ClassifierServable
 from tfnmt.serving.export import export
 
 CHROMIUM = shutil.which("chromium")
@@ -113,7 +114,7 @@ def test_a_translation_its_rivals_and_where_it_looked(browser, exported, model, 
 
 def test_a_label_and_the_trees_that_the_model_made(browser, start, tmp_path):
     model = classifier("spinn", "snli")
-    export([model], tmp_path, "pairs")
+    export(ClassifierServable(model), tmp_path, "pairs")
     open_page(browser, start(tmp_path))
     browser.type("first", "a b c d")
     browser.type("second", "e f")

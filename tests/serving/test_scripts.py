@@ -45,15 +45,15 @@ def test_export(model, tmp_path):
     figures = {
         name.strip(): float(value.replace(",", "")) for name, value in (line.rsplit(None, 1) for line in figures)
     }
-    assert figures["sentences"] == 100
-    assert figures["the same answer"] <= 100 and figures["BLEU against float32's"] > 20
+    assert figures["texts"] == 100
+    assert figures["equal outputs"] <= 100 and figures["BLEU against float32's"] > 20
     assert figures["bytes of float32 weights"] == 4 * model.count_params()
     with pytest.raises(UserError, match="n_best=3: allowed is 1 to 2"):
         call(export, "--model", directory, "--name", "small", "--beam-size", 2, "--n-best", 3)
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("a dog runs .\tein Hund rennt .\n\tkein Satz\n" * 30)  # more than a batch
     text = call(export, "--model", directory, *options, "--source", pairs, "--bleu-tokenize", "none")
-    assert "sentences  60\n" in text
+    assert "texts  60\n" in text
     for wrong, complaint in (
         (["--target", pairs], "--source is missing: the sentences that --target translates"),
         (["--source", pairs, "--quantize", "none"], "--source means nothing with --quantize none"),

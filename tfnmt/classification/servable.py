@@ -26,7 +26,7 @@ class ClassifierServable(tf.Module):
     """
 
     kind = "classifier"
-    # For warming up: of one row and of several, short and long. Models that need no trees ignore the brackets.
+    # Warm-up requests: of one row and of several, short and long. Models that need no trees ignore the brackets.
     examples = (
         ["( ( A dog ) runs )"],
         ["( ( The dog ) ( sees ( a ball ) ) )", "( ( Two men ) ( stand ( in ( front ( of ( a house ) ) ) ) ) )"],
@@ -35,6 +35,7 @@ class ClassifierServable(tf.Module):
 
     def __init__(self, model, precision="none"):
         super().__init__(name="classifier")
+        self.options = {"quantize": precision, "models": 1}
         self._outside = _Outside(model)
         self.tokenizer = model.tokenizer
         self.weights = StoredWeights([model], precision)
@@ -50,7 +51,7 @@ class ClassifierServable(tf.Module):
             brackets = {"brackets": "string [batch]: the tree that the model makes of it"}
             self.documentation["parse"] = {"inputs": {"text": text}, "outputs": brackets}
             methods["parse"] = self._parse
-        self.served = {
+        self.functions = {
             name: tf.function(
                 method,
                 input_signature=[tf.TensorSpec([None], tf.string, key) for key in self.documentation[name]["inputs"]],

@@ -1,69 +1,70 @@
-"""What smaller weights win and lose."""
+"""What storing the weights in fewer bits saves and costs: an exported version beside its servable in float32."""
 
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import sacrebleu
 import tensorflow as tf
 
-from tfnmt.serving.export import servable_of
+from tfnmt.serving.export import Servable
 
 BATCH_SIZE = 50
+_SIGNATURE = "serving_default"
 
 
-def compare(models, search, path, pairs, tokenize="13a"):
-    """An exported version beside the same models in float32.
+def compare_with_float32(
+    path: str | Path,
+    servable: Servable,
+    texts: Sequence[str],
+    references: Sequence[str] | None = None,
+    tokenize: str = "13a",
+) -> dict[str, int | float]:
+    """Size, speed and outputs of an exported version beside those of the same models in float32.
 
     Args:
-        models, search: what was exported.
-        path: where it was exported to.
-        pairs: a list of (sentence, reference translation) to answer; a classifier reads the sentences alone.
+        path: of the version.
+        servable: the same models, its weights not quantized.
+        texts: for the signature serving_default. Further inputs get the same texts in another order.
+        references: what the outputs should be, for BLEU; None where the output is no sentence.
         tokenize: sacrebleu's tokenization.
 
     Returns:
-        A dictionary of numbers: sizes in bytes, seconds, and how many answers are the same; of translators also BLEU,
-        of one's translations against the other's and of both against the references.
+        Sizes in bytes, seconds, and how many outputs are equal; with references also BLEU, of the quantized outputs
+        against those of float32 and of both against the references.
     """
-    whole = servable_of(models, search)
-    texts, references = (list(side) for side in zip(*pairs, strict=True))
-    rows = texts if whole.kind == "translator" else [_right_branching(text) for text in texts]
-    names = whole.documentation["serving_default"]["inputs"]
-    inputs = {name: rows[i:] + rows[:i] for i, name in enumerate(names)}
-    exported = tf.saved_model.load(str(path)).signatures["serving_default"]
-    ours, seconds = _answered(exported, inputs)
-    theirs, whole_seconds = _answered(whole.served["serving_default"], inputs)
+    names = servable.documentation[_SIGNATURE]["inputs"]
+    inputs = {name: [*texts[i:], *texts[:i]] for i, name in enumerate(names)}
+    quantized, seconds = _outputs(tf.saved_model.load(str(path)).signatures[_SIGNATURE], inputs)
+    whole, whole_seconds = _outputs(servable.functions[_SIGNATURE], inputs)
     figures = {
         "bytes": sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file()),
-        "bytes of float32 weights": 4 * sum(model.count_params() for model in models),
+        "bytes of float32 weights": 4 * sum(weight.shape.num_elements() for weight in servable.variables),
         "seconds": seconds,
         "seconds of float32": whole_seconds,
-        "sentences": len(rows),
-        "the same answer": sum(one == other for one, other in zip(ours, theirs, strict=True)),
+        "texts": len(texts),
+        "equal outputs": sum(one == other for one, other in zip(quantized, whole, strict=True)),
     }
-    if whole.kind == "translator":
-        metric = sacrebleu.BLEU(tokenize=tokenize, force=True)
+    if references is not None:
+        metric = sacrebleu.BLEU(tokenize=tokenize, force=True)  # force: no warning about tokenized text
         figures |= {
-            "BLEU against float32's": metric.corpus_score(ours, [theirs]).score,
-            "BLEU": metric.corpus_score(ours, [references]).score,
-            "BLEU of float32": metric.corpus_score(theirs, [references]).score,
+            "BLEU against float32's": metric.corpus_score(quantized, [whole]).score,
+            "BLEU": metric.corpus_score(quantized, [references]).score,
+            "BLEU of float32": metric.corpus_score(whole, [references]).score,
         }
     return figures
 
 
-def _answered(function, inputs):
-    """Translations or labels, and the seconds that they took."""
-    function(**{name: tf.constant(texts[:2]) for name, texts in inputs.items()})  # traced and set up
-    found = []
+def _outputs(function: Callable, inputs: dict[str, list[str]]) -> tuple[list[str], float]:
+    """The strings that a signature gives, one for each text, and the seconds that they took."""
+
+    def call(first, last):
+        outputs = function(**{name: tf.constant(texts[first:last]) for name, texts in inputs.items()})
+        (strings,) = (x for x in outputs.values() if x.dtype == tf.string and x.shape.rank == 1)
+        return strings.numpy()
+
+    call(0, 2)  # traces the function
+    number = len(next(iter(inputs.values())))
     start = time.perf_counter()
-    for first in range(0, len(next(iter(inputs.values()))), BATCH_SIZE):
-        outputs = function(**{name: tf.constant(texts[first : first + BATCH_SIZE]) for name, texts in inputs.items()})
-        found.extend(outputs["translation" if "translation" in outputs else "label"].numpy())
-    return [text.decode("utf-8") for text in found], time.perf_counter() - start
-
-
-def _right_branching(text):
-    """A tree of a sentence, for models that need one."""
-    *others, tree = text.split()
-    for word in reversed(others):
-        tree = f"( {word} {tree} )"
-    return tree
+    strings = [text for first in range(0, number, BATCH_SIZE) for text in call(first, first + BATCH_SIZE)]
+    return [text.decode("utf-8") for text in strings], time.perf_counter() - start

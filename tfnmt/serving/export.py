@@ -1,90 +1,70 @@
-"""A trained model as one SavedModel, from text to text, that TensorFlow Serving runs as it is."""
+"""A servable as one SavedModel, from text to text, that TensorFlow Serving runs as it is."""
 
 import json
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, Protocol
 
 import tensorflow as tf
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
-from tfnmt.classification.classifier import Classifier
-from tfnmt.classification.servable import ClassifierServable
-from tfnmt.configuration import require, to_json
 from tfnmt.errors import UserError
-from tfnmt.quantization import PRECISIONS
-from tfnmt.serving.files import register, valid_name, version_numbers
-from tfnmt.translation.search_configuration import SearchConfiguration
-from tfnmt.translation.servable import TranslatorServable
+from tfnmt.serving.files import check_name, register, version_numbers
 
 DESCRIPTION, WARM_UP = "tfnmt.json", "tf_serving_warmup_requests"
 
 
-def export(models, output, name, search=None, quantize="none", shortlist=None):
-    """Write models as the next version of a servable: OUTPUT/NAME/VERSION, complete or not at all.
+class Servable(Protocol):
+    """A `tf.Module` that holds all it computes with: weights, tokenizers, tables."""
 
-    Beside it stands what runs it: models.config, which gets to know NAME, batching.config, monitoring.config and
-    compose.yaml.
+    kind: str
+    """What it is, such as "translator"."""
+    options: Mapping[str, Any]
+    """What it was made with, as JSON."""
+    functions: Mapping[str, tf.types.experimental.PolymorphicFunction]
+    """The `tf.function` of each signature, over string tensors [batch], with an `input_signature`."""
+    documentation: Mapping[str, Mapping[str, Mapping[str, str]]]
+    """{signature: {"inputs": {name: text}, "outputs": {name: text}}}."""
+    variables: Sequence[tf.Variable]
+    """The weights."""
+    examples: Sequence[Sequence[str]]
+    """Batches of texts that any input takes, for the warm-up requests."""
+
+
+def export(servable: Servable, output: str | Path, name: str) -> Path:
+    """Write a servable as the next version of a model: OUTPUT/NAME/VERSION, complete or not at all.
+
+    Beside it are the files that a server is started with: models.config, which lists NAME from now on, batching.config,
+    monitoring.config and compose.yaml.
 
     Args:
-        models: a list of `Translator`s with the same tokenizers, of which several are an ensemble, or of one
-            `Classifier`.
+        servable: see `Servable`.
         output: the folder of all servables.
-        name: letters, digits, "_", "-" and ".".
-        search: a `SearchConfiguration`, fixed for good; by default a beam of 5 that gives its best 5. It means nothing
-            to a classifier.
-        quantize: the weights' precision, see `StoredWeights`.
-        shortlist: a `Shortlist` of a translator, or None for all words.
+        name: of the model: letters, digits, "_", "-" and ".".
 
     Returns:
         The version's path.
 
     Raises:
-        UserError: a name that cannot be a folder's, models that do not go together, or a folder that cannot be written.
+        UserError: the name cannot be a folder's, or the folder cannot be written.
     """
-    search = search or SearchConfiguration(n_best=5)
-    require(quantize in PRECISIONS, "quantize", quantize, "one of " + ", ".join(PRECISIONS))
-    valid_name(name)
-    servable = servable_of(models, search, quantize, shortlist)
-    options = {"quantize": quantize, "models": len(models)}
-    if servable.kind == "translator":
-        options["search"] = to_json(search)
-    return write_version(servable, options, output, name)
-
-
-def servable_of(models, search, precision="none", shortlist=None):
-    """The servable for models of either kind.
-
-    Raises:
-        UserError: they do not go together.
-    """
-    if not isinstance(models[0], Classifier):
-        for number, model in enumerate(models, start=1):
-            if isinstance(model, Classifier):
-                raise UserError(f"model {number} is a classifier: an ensemble is of translators")
-        return TranslatorServable(models, search, precision, shortlist)
-    if len(models) > 1:
-        raise UserError("model 1 is a classifier: an ensemble is of translators")
-    return ClassifierServable(models[0], precision)
-
-
-def write_version(servable, options, output, name):
-    """Write a servable, and the options it was made with, as the next version of its name; see `export`."""
+    check_name(name)
     folder = Path(output, name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        aside = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder))
+        temporary = Path(tempfile.mkdtemp(prefix=".writing-", dir=folder))
         try:
-            aside.chmod(0o755)
-            signatures = {key: function.get_concrete_function() for key, function in servable.served.items()}
-            # Without gradients: nobody trains what is served.
-            plain = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
-            tf.saved_model.save(servable, str(aside), signatures=signatures, options=plain)
-            _write_extras(aside / "assets.extra", name, servable, options)
-            path = _renamed(aside, folder)
-        except BaseException:  # an interrupt too leaves no half of a version behind
-            shutil.rmtree(aside, ignore_errors=True)
+            temporary.chmod(0o755)
+            signatures = {key: function.get_concrete_function() for key, function in servable.functions.items()}
+            options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)  # nobody trains it further
+            tf.saved_model.save(servable, str(temporary), signatures=signatures, options=options)
+            _write_extras(temporary / "assets.extra", name, servable)
+            path = _rename_to_next_version(temporary, folder)
+        except BaseException:  # an interrupt too leaves no incomplete version behind
+            shutil.rmtree(temporary, ignore_errors=True)
             raise
         register(output, name)
     except OSError as error:
@@ -94,23 +74,22 @@ def write_version(servable, options, output, name):
     return path
 
 
-def _renamed(aside, folder):
-    """Give a finished folder the next free version number."""
+def _rename_to_next_version(temporary, folder):
     while True:
         path = folder / str(max(version_numbers(folder), default=0) + 1)
         try:
-            os.rename(aside, path)
+            os.rename(temporary, path)
         except OSError:
-            if not path.exists():  # another export took that number
+            if not path.exists():  # else another export took that number
                 raise
         else:
             return path
 
 
-def _write_extras(directory, name, servable, options):
-    """The description and the warm-up requests, which TensorFlow Serving runs before a version takes traffic."""
+def _write_extras(directory, name, servable):
+    """The description, and the warm-up requests, which TensorFlow Serving runs before a version takes traffic."""
     directory.mkdir()
-    description = {"kind": servable.kind, **options, "signatures": servable.documentation}
+    description = {"kind": servable.kind, **servable.options, "signatures": servable.documentation}
     text = json.dumps(description, indent=2, ensure_ascii=False)
     (directory / DESCRIPTION).write_text(text + "\n", encoding="utf-8")
     with tf.io.TFRecordWriter(str(directory / WARM_UP)) as writer:

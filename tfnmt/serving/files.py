@@ -47,8 +47,8 @@ services:
 _OTHERS = {BATCHING: _BATCHING, MONITORING: _MONITORING, COMPOSE: _COMPOSE}
 
 
-def valid_name(name):
-    """Raises UserError unless `name` can be a model's: in a URL, and as a folder."""
+def check_name(name):
+    """Raise a UserError unless `name` can be a model's: in a URL, and as a folder."""
     if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*", name):
         raise UserError(f"{name!r} cannot be a model's name: use letters, digits, '_', '-' and '.', no '.' first")
 

@@ -4,6 +4,7 @@ import dataclasses
 
 import tensorflow as tf
 
+from tfnmt.configuration import to_json
 from tfnmt.data.pair_batches import LONGEST_TOKEN
 from tfnmt.quantization import StoredWeights
 from tfnmt.search.greedy import greedy_search
@@ -62,7 +63,7 @@ class TranslatorServable(tf.Module):
     """
 
     kind = "translator"
-    # For warming up: of one row and of several, short and long.
+    # Warm-up requests: of one row and of several, short and long.
     examples = (
         ["A dog runs."],
         ["The small dog sees a red ball.", "Two men in blue shirts are standing in front of a building."],
@@ -71,6 +72,7 @@ class TranslatorServable(tf.Module):
 
     def __init__(self, models, search, precision="none", shortlist=None):
         super().__init__(name="translator")
+        self.options = {"quantize": precision, "models": len(models), "search": to_json(search)}
         has_attention = all(model.configuration.attention != "none" for model in models)
         searcher = Searcher(models, dataclasses.replace(search, alignments=False), shortlist)
         aligner = None
@@ -82,7 +84,7 @@ class TranslatorServable(tf.Module):
         self._found = _traced(lambda text: self._find(searcher, text), "text")
         self.documentation = {name: SIGNATURES[name] for name in SIGNATURES if name != "align" or aligner}
         methods = {name: getattr(self, f"_{name}") for name in self.documentation}
-        self.served = {name: _traced(method, *SIGNATURES[name]["inputs"]) for name, method in methods.items()}
+        self.functions = {name: _traced(method, *SIGNATURES[name]["inputs"]) for name, method in methods.items()}
 
     def _find(self, searcher, text):
         with self.weights.in_use(self._outside.models):
