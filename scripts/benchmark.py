@@ -234,12 +234,12 @@ def serve_figures(arguments):
 
 def board(arguments):
     from tfnmt.translation.presets import find_preset
-    from tfnmt_programs.benchmarks.board_cost import board_cost
+    from tfnmt_programs.benchmarks.tensorboard_cost import tensorboard_cost
 
     preset = find_preset(arguments.preset)
     preset = dataclasses.replace(preset, training=dataclasses.replace(preset.training, epochs=arguments.epochs))
     with tempfile.TemporaryDirectory() as directory:
-        return {"preset": arguments.preset} | board_cost(preset, *chosen_parallel_files(arguments, directory))
+        return {"preset": arguments.preset} | tensorboard_cost(preset, *chosen_parallel_files(arguments, directory))
 
 
 def read(arguments):

@@ -26,7 +26,7 @@ def parser():
 
 
 def main(arguments, output):
-    from tfnmt.inspection.board import LOGS
+    from tfnmt.inspection.tensorboard import LOGS
     from tfnmt_programs.figures.screenshots import Browser, show_tab, take
 
     if shutil.which(arguments.chromium) is None:

@@ -43,7 +43,7 @@ def parser():
 
 def main(arguments, output):
     from tfnmt.classification.training import train_classifier
-    from tfnmt.inspection.classifier_board import watch_classifier
+    from tfnmt.inspection.classification_callbacks import tensorboard_callbacks
     from tfnmt.threads import share_processors
 
     preset = find_preset(arguments.preset, CLASSIFIER_PRESETS)
@@ -54,7 +54,7 @@ def main(arguments, output):
     share_processors(preset.training.parts)
     with tempfile.TemporaryDirectory() as directory:
         files = chosen_files(arguments, directory)
-        watch = watch_classifier(arguments.output, preset, profile_steps) if not arguments.no_board else None
+        watch = tensorboard_callbacks(arguments.output, preset, profile_steps) if not arguments.no_board else None
         _, progress = train_classifier(arguments.output, preset, *files, arguments.vectors, arguments.resume, watch)
     measure = f"dev_{preset.training.selection}"
     print(

@@ -40,7 +40,7 @@ def parser():
 
 
 def main(arguments, output):
-    from tfnmt.inspection.translator_board import watch_translator
+    from tfnmt.inspection.translation_callbacks import tensorboard_callbacks
     from tfnmt.threads import share_processors
     from tfnmt.translation.training import train_translator
 
@@ -53,7 +53,11 @@ def main(arguments, output):
     share_processors(preset.training.parts)
     with tempfile.TemporaryDirectory() as directory:
         files, dev_files = chosen_parallel_files(arguments, directory)
-        watch = watch_translator(arguments.output, preset, dev_files, profile_steps) if not arguments.no_board else None
+        watch = (
+            tensorboard_callbacks(arguments.output, preset, dev_files, profile_steps)
+            if not arguments.no_board
+            else None
+        )
         _, progress = train_translator(arguments.output, preset, files, dev_files, arguments.resume, watch)
     measure = f"dev_{preset.training.selection}"
     print(

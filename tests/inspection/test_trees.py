@@ -1,5 +1,11 @@
+"""Trees and parses: where things are drawn, and that words are drawn as they are."""
+
+import re
+
+import matplotlib
 import pytest
 
+from tfnmt.inspection.figures import save
 from tfnmt.inspection.trees import EXAMPLE, draw_shift_reduce, draw_trees, shift_reduce_steps, tree_positions
 from tfnmt.text.brackets import from_brackets
 
@@ -35,7 +41,13 @@ def test_each_tree_has_its_words_and_title():
 
 def test_dollar_signs_are_drawn_as_they_are(tmp_path):
     figure = draw_trees({r"$\frac$": from_brackets(r"( $\frac$ $ )")})
-    figure.savefig(tmp_path / "tree.png")  # a formula that is none would be refused here
+    save(figure, tmp_path / "tree.svg")  # matplotlib would refuse "$\\frac$" as a formula
+    assert {r"$\frac$", "$"} <= set(re.findall(r"<!-- (.*) -->", (tmp_path / "tree.svg").read_text()))
+
+
+def test_matplotlibs_settings_stay_as_they_are():
+    draw_trees({"": from_brackets("( a b )")})
+    assert matplotlib.rcParams["text.parse_math"] is True
 
 
 def test_a_single_word_is_a_tree():

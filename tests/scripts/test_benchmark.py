@@ -18,11 +18,11 @@ from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.presets import PRESETS, Preset
 from tfnmt_programs.benchmarks import translation_speed
 from tfnmt_programs.benchmarks.alternation import alternate, ratio_figures
-from tfnmt_programs.benchmarks.board_cost import board_cost
 from tfnmt_programs.benchmarks.matrix_rate import matrix_rate
 from tfnmt_programs.benchmarks.memory_rate import memory_rate
 from tfnmt_programs.benchmarks.peer_process import PeerProcess
 from tfnmt_programs.benchmarks.reading_speed import reading_speed, write_pairs
+from tfnmt_programs.benchmarks.tensorboard_cost import tensorboard_cost
 from tfnmt_programs.benchmarks.translator_training import compare_training, our_model
 from tfnmt_programs.benchmarks.work import meets, our_weights, products_per_target_word
 
@@ -190,7 +190,7 @@ def test_figures_of_translating(monkeypatch):
     json.dumps(figures)
 
 
-def test_what_the_board_costs(tmp_path):
+def test_the_cost_of_writing_for_tensorboard(tmp_path):
     files = [ParallelFiles(str(tmp_path / name)) for name in ("train.tsv", "dev.tsv")]
     for file in files:
         Path(file.source).write_text("a b a\tc d\nb a\td d c\n" * 4)
@@ -200,7 +200,7 @@ def test_what_the_board_costs(tmp_path):
         TextConfiguration(tokenizer="words", vocabulary_size=9),
         training=TrainingConfiguration(epochs=2),
     )
-    figures = board_cost(preset, *files)
+    figures = tensorboard_cost(preset, *files)
     assert 0 < figures["board_seconds"] < figures["seconds"]
     assert figures["share_of_time"] == pytest.approx(figures["board_seconds"] / figures["seconds"])
 

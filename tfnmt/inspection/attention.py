@@ -1,13 +1,21 @@
-"""Where a translator looks: the attention α_ij of each word written to each word read (Bahdanau et al. 2015)."""
+"""Where a translator looks: the attention α_ij of target word i on source word j (Bahdanau et al. 2015)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
 
 from tfnmt.errors import UserError
-from tfnmt.inspection.figures import new_figure
+from tfnmt.inspection.figures import new_figure, plain_text
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
+from tfnmt.translation.translator import Translator
+
+Matrix = tuple[list[str], list[str], np.ndarray]
 
 
-def attention_matrices(model, texts, beam_size=5):
-    """Translate texts and keep where the model looked.
+def attention_matrices(model: Translator, texts: Sequence[str], beam_size: int = 5) -> list[Matrix]:
+    """Translate texts, and return the attention of each translation.
 
     Args:
         model: a `Translator` with attention.
@@ -32,18 +40,19 @@ def attention_matrices(model, texts, beam_size=5):
     return matrices
 
 
-def draw_attention(matrices):
-    """A figure with a heat map for each of what `attention_matrices` returns, one below the other."""
+@plain_text()
+def draw_attention(matrices: Sequence[Matrix]) -> Figure:
+    """A figure with a heat map for each matrix that `attention_matrices` returns, one below the other."""
     heights = [0.27 * len(target) + 1.4 for _, target, _ in matrices]
     widest = max(len(source) for source, _, _ in matrices)
     figure = new_figure(max(5.0, 0.36 * widest + 2.5), sum(heights))
-    parts = figure.subplots(len(matrices), 1, squeeze=False, height_ratios=heights)[:, 0]
-    for axes, (source, target, alpha) in zip(parts, matrices, strict=True):
+    panels = figure.subplots(len(matrices), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for axes, (source, target, alpha) in zip(panels, matrices, strict=True):
         image = axes.imshow(alpha, cmap="Greys", vmin=0, vmax=1, aspect="auto")
         axes.set_xticks(range(len(source)), source, rotation=60, ha="left", rotation_mode="anchor")
         axes.set_yticks(range(len(target)), target)
         axes.xaxis.tick_top()
-        axes.set(xlabel="words read", ylabel="words written")
+        axes.set(xlabel="source words", ylabel="target words")
         axes.xaxis.set_label_position("top")
         figure.colorbar(image, ax=axes, label="attention α", shrink=0.8)
     return figure

@@ -1,6 +1,11 @@
-"""What all pictures share: colours for colour-blind eyes too, and how figures are made and written."""
+"""What all figures share: colours that colour-blind readers can tell apart, and how figures are made and written."""
+
+from contextlib import AbstractContextManager
+from pathlib import Path
 
 import matplotlib
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK = COLORS = (
@@ -15,13 +20,25 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK = COLORS = (
 """Okabe and Ito's palette."""
 
 
-def new_figure(width, height):
-    """A figure of so many inches, its parts kept apart."""
+def new_figure(width: float, height: float) -> Figure:
+    """A figure of that size in inches, with constrained layout."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def save(figure, path):
+def plain_text() -> AbstractContextManager:
+    """A context, or decorator of a function that draws words: text between dollar signs is not read as a formula."""
+    return matplotlib.rc_context({"text.parse_math": False})
+
+
+def save(figure: Figure, path: str | Path) -> None:
     """Write a figure as the ending of the path says (.png, .svg, .pdf). The same figure gives the same bytes."""
     options = {"metadata": {"Date": None}} if str(path).endswith(".svg") else {}
     with matplotlib.rc_context({"svg.hashsalt": "tfnmt"}):
         figure.savefig(path, dpi=120, **options)
+
+
+def figure_image(figure: Figure) -> np.ndarray:
+    """The figure as an image for `tf.summary.image`, uint8 [1, height, width, 4]."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[np.newaxis]

@@ -1,40 +1,51 @@
-"""Files of TensorBoard's embedding projector, written directly: Keras's own callback is broken in Keras 3."""
+"""Vectors with labels for TensorBoard's embedding projector. (Keras's own callback for it fails: keras #20210.)"""
 
-import csv
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import tensorflow as tf
+from numpy.typing import ArrayLike
+from tensorboard.plugins import projector
+
+from tfnmt.text.tokenizer import Tokenizer
+
+PROJECTED_WORDS = 2000
+"""Word vectors in the projector: enough to see structure, and a file of a megabyte or two."""
+
+Table = tuple[ArrayLike, Mapping[str, Sequence]]
 
 
-def write_projector(directory, tables):
-    """Let TensorBoard's projector show vectors with labels.
+def write_projector(directory: str | Path, tables: Mapping[str, Table]) -> None:
+    """Write vectors and labels into a folder of event files, where the projector finds them.
 
     Args:
-        directory: a folder of event files.
+        directory: the folder.
         tables: {name: (vectors, columns)}: float [rows, size], and a dictionary from a column's title to a list of
             that many labels (numbers colour the points by value).
-
-    https://github.com/tensorflow/tensorboard/blob/master/tensorboard/plugins/projector/projector_config.proto
     """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    entries = []
+    config = projector.ProjectorConfig()
     for name, (vectors, columns) in tables.items():
         vectors_file, labels_file = f"{name}_vectors.tsv", f"{name}_labels.tsv"
         np.savetxt(directory / vectors_file, np.asarray(vectors), fmt="%.5g", delimiter="\t")
-        _write_labels(directory / labels_file, columns)
-        entries.append(
-            "embeddings {\n"
-            f'  tensor_name: "{name}"\n  tensor_path: "{vectors_file}"\n  metadata_path: "{labels_file}"\n'
-            "}\n"
-        )
-    Path(directory, "projector_config.pbtxt").write_text("".join(entries), encoding="utf-8")
+        rows = list(zip(*columns.values(), strict=True))
+        if len(columns) > 1:  # the projector reads a head line only where there are several columns
+            rows.insert(0, tuple(columns))
+        lines = ("\t".join(re.sub(r"\s", " ", str(label)) for label in row) + "\n" for row in rows)
+        Path(directory, labels_file).write_text("".join(lines), encoding="utf-8")
+        config.embeddings.add(tensor_name=name, tensor_path=vectors_file, metadata_path=labels_file)
+    projector.visualize_embeddings(str(directory), config)
 
 
-def _write_labels(path, columns):
-    """One line for each row; a head line only where there are several columns, as the projector wants it."""
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter="\t", quoting=csv.QUOTE_NONE, escapechar=" ", lineterminator="\n")
-        if len(columns) > 1:
-            writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+def word_table(tokenizer: Tokenizer, embeddings: tf.Tensor | tf.Variable) -> Table:
+    """The most frequent words and their vectors, for `write_projector`.
+
+    Args:
+        embeddings: float [words, size].
+    """
+    ids = tf.range(min(PROJECTED_WORDS, tokenizer.vocabulary_size))
+    words = [word.decode("utf-8") for word in tokenizer.words(ids).numpy()]
+    return tf.gather(embeddings, ids), {"word": words}

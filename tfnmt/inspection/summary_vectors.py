@@ -1,11 +1,17 @@
 """Do similar sentences lie close together? Summary vectors in two dimensions (Cho 2015, part 2, Figure 6)."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import numpy as np
 import tensorflow as tf
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 
 from tfnmt.data.lines import read_lines
 from tfnmt.errors import UserError
-from tfnmt.inspection.figures import COLORS, new_figure
+from tfnmt.inspection.figures import COLORS, new_figure, plain_text
+from tfnmt.translation.translator import Translator
 
 MARKERS = "os^Dv*P"
 
@@ -47,10 +53,10 @@ PARAPHRASES = (
         "a young guy is on stage playing a guitar .",
     ),
 )
-"""Groups of sentences that say the same, in the manner of Multi30k: what is drawn if no file is given."""
+"""Groups of paraphrases in the style of Multi30k: what is drawn if no file is given."""
 
 
-def read_groups(path):
+def read_groups(path: str | Path) -> tuple[tuple[str, ...], ...]:
     """Groups of sentences from a file: one sentence a line, an empty line between groups.
 
     Raises:
@@ -60,24 +66,25 @@ def read_groups(path):
     groups = tuple(tuple(line.strip() for line in block.splitlines() if line.strip()) for block in blocks)
     groups = tuple(group for group in groups if group)
     if len(groups) < 2 or min(len(group) for group in groups) < 2:
-        raise UserError(f"{path}: holds no two groups of two sentences or more; an empty line parts groups")
+        raise UserError(f"{path}: holds no two groups of two sentences or more; an empty line separates groups")
     return groups
 
 
-def summary_vectors(model, texts, batch_size=64):
-    """h_T of each text, float [texts, size], from a `Translator`'s encoder."""
+def summary_vectors(model: Translator, texts: Sequence[str], batch_size: int = 64) -> np.ndarray:
+    """The encoder's summary h_T of each text, float [texts, size]."""
     batches = [texts[i : i + batch_size] for i in range(0, len(texts), batch_size)]
     return np.concatenate([model.encoder(model.source_ids(tf.constant(b)))["summary"].numpy() for b in batches])
 
 
-def principal_components(vectors, count=2):
+def principal_components(vectors: np.ndarray, count: int = 2) -> tuple[np.ndarray, np.ndarray]:
     """The directions in which vectors vary most, by their singular values.
 
     Args:
         vectors: float [examples, size].
 
     Returns:
-        (projected [examples, count], explained [count]): the share of the variance that each direction has.
+        (projected [examples, count], explained [count]): the vectors along those directions, and the share of the
+        variance that each direction explains.
     """
     centred = vectors - vectors.mean(axis=0)
     left, singular, _ = np.linalg.svd(centred, full_matrices=False)
@@ -85,8 +92,8 @@ def principal_components(vectors, count=2):
     return left[:, :count] * singular[:count], variance[:count] / variance.sum()
 
 
-def group_figures(vectors, groups):
-    """How near the vectors of a group are to one another, beside all others; by Euclidean distance in all dimensions.
+def group_figures(vectors: np.ndarray, groups: ArrayLike) -> dict[str, float]:
+    """How near the vectors of a group are to one another, compared with all others, by Euclidean distance.
 
     Args:
         vectors: float [examples, size].
@@ -94,7 +101,7 @@ def group_figures(vectors, groups):
 
     Returns:
         A dictionary: "mean_rank" of the own group's members among all others of each vector, in order of distance;
-        "best_rank" and "chance_rank", what it would be if they came first, and if the order were by lot;
+        "best_rank" and "chance_rank", what it would be if they came first, and if the order were random;
         "nearest_in_group", the share of vectors whose nearest is of their group, and "chance_nearest"; and the mean
         "silhouette" (Rousseeuw 1987), (b − a) / max(a, b) of the mean distances a within the group and b to the
         nearest other group.
@@ -122,8 +129,9 @@ def group_figures(vectors, groups):
     }
 
 
-def draw_summary_vectors(projected, explained, groups):
-    """A figure of projected vectors [examples, 2], in the groups of sentences that they are of, in order."""
+@plain_text()
+def draw_summary_vectors(projected: np.ndarray, explained: Sequence[float], groups: Sequence[Sequence[str]]) -> Figure:
+    """A figure of projected vectors [examples, 2], coloured by group. The examples are the groups' texts in order."""
     figure = new_figure(9, 6)
     axes = figure.add_subplot()
     first = 0

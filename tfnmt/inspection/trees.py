@@ -1,16 +1,21 @@
 """Binary trees drawn from transitions, side by side; shift-reduce parsing as a strip of stacks and buffers."""
 
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from tfnmt.inspection.figures import BLUE, ORANGE, new_figure
+from matplotlib.figure import Figure
+
+from tfnmt.inspection.figures import BLUE, ORANGE, new_figure, plain_text
 from tfnmt.text.brackets import REDUCE, SHIFT, child_pointers, heights
 
 EXAMPLE = "( ( The church ) ( ( has ( cracks ( in ( the ceiling ) ) ) ) . ) )"
 """The sentence of Bradbury's post on SPINN (2017)."""
 
 
-def tree_positions(transitions):
-    """Where each node is drawn: (x, y) of every transition; leaves at 0, 1, 2 … and 0, parents over their children."""
+def tree_positions(transitions: Sequence[int]) -> list[tuple[float, int]]:
+    """The place (x, y) of the node that each transition makes: leaves at x = 0, 1, 2 … and y = 0, parents centred over
+    their children, at their height.
+    """
     left, right = child_pointers(transitions)
     x = []
     for transition, first, second in zip(transitions, left, right, strict=True):
@@ -18,7 +23,8 @@ def tree_positions(transitions):
     return list(zip(x, (int(height) for height in heights(transitions)), strict=True))
 
 
-def draw_trees(trees):
+@plain_text()
+def draw_trees(trees: Mapping[str, tuple[Sequence[str], Sequence[int]]]) -> Figure:
     """A figure of trees side by side.
 
     Args:
@@ -27,8 +33,8 @@ def draw_trees(trees):
     widths = [max(2, sum(0.11 * max(4, len(word)) + 0.12 for word in words)) for words, _ in trees.values()]
     highest = max(int(heights(transitions).max()) for _, transitions in trees.values())
     figure = new_figure(sum(widths) + 0.4, 0.45 * highest + 1.2)
-    parts = figure.subplots(1, len(trees), squeeze=False, width_ratios=widths)[0]
-    for axes, (title, (words, transitions)) in zip(parts, trees.items(), strict=True):
+    panels = figure.subplots(1, len(trees), squeeze=False, width_ratios=widths)[0]
+    for axes, (title, (words, transitions)) in zip(panels, trees.items(), strict=True):
         _draw_tree(axes, words, transitions)
         axes.set(xlim=(-0.6, len(words) - 0.4), ylim=(-0.9, highest + 0.4))
         axes.set_title(title, fontsize=11)
@@ -43,19 +49,18 @@ def _draw_tree(axes, words, transitions):
         if transitions[node] == REDUCE:
             for child in (left[node], right[node]):
                 axes.plot([x, places[child][0]], [y, places[child][1]], color=BLUE, linewidth=1.5)
-        if transitions[node] == REDUCE:
             axes.plot(x, y, "o", color=BLUE, markersize=5)
         else:
             axes.text(x, -0.15, words[int(left[node])], ha="center", va="top", fontsize=10)
 
 
-def shift_reduce_steps(words, transitions):
-    """The run of a parse, a row for each run of like transitions.
+def shift_reduce_steps(words: Sequence[str], transitions: Sequence[int]) -> list[tuple[str, list[str], list[str]]]:
+    """The steps of a shift-reduce parse; equal transitions in a row are one step.
 
     Returns:
-        A list of (what is done, stack, buffer): ("begin", [], words) first, such as ("SHIFT × 2", ["The", "church"],
-        ["has", ...]) then, and last ("pop", [], []), which leaves the root as the result. A phrase on the stack is
-        written in brackets.
+        A list of (action, stack, buffer): ("begin", [], words) first, then for example ("SHIFT × 2",
+        ["The", "church"], ["has", ...]), and last ("pop", [], []), which gives the root as the result. A phrase on the
+        stack is written in brackets.
     """
     stack, buffer = [], list(words)
     steps = [("begin", [], list(words))]
@@ -72,28 +77,34 @@ def shift_reduce_steps(words, transitions):
     return [*steps, ("pop", [], [])]
 
 
-def draw_shift_reduce(words, transitions):
-    """A figure with a row for each step: the stack grows from the left, the buffer waits at the right."""
+@plain_text()
+def draw_shift_reduce(words: Sequence[str], transitions: Sequence[int]) -> Figure:
+    """A figure with a row for each step: the stack at the left, the buffer at the right."""
     steps = shift_reduce_steps(words, transitions)
-    longest = max(sum(_width(entry) + 0.1 for entry in stack) for _, stack, _ in steps)
-    waiting = sum(_width(word) + 0.1 for word in words)
-    figure = new_figure(longest + waiting + 2.5, 0.5 * len(steps) + 0.7)
-    axes = figure.add_subplot(xlim=(-1.7, longest + waiting + 0.6), ylim=(len(steps) - 0.4, -1.1))
+    stack_width = max(sum(_width(entry) + 0.1 for entry in stack) for _, stack, _ in steps)
+    buffer_width = sum(_width(word) + 0.1 for word in words)
+    figure = new_figure(stack_width + buffer_width + 2.5, 0.5 * len(steps) + 0.7)
+    axes = figure.add_subplot(xlim=(-1.7, stack_width + buffer_width + 0.6), ylim=(len(steps) - 0.4, -1.1))
     axes.axis("off")
     for row, (action, stack, buffer) in enumerate(steps):
         axes.text(-1.65, row, f"{row + 1}. {action}", va="center", fontsize=10)
         _boxes(axes, 0, row, stack, BLUE)
-        _boxes(axes, longest + waiting + 0.5 - sum(_width(word) + 0.1 for word in buffer), row, buffer, ORANGE)
+        _boxes(axes, stack_width + buffer_width + 0.5 - sum(_width(word) + 0.1 for word in buffer), row, buffer, ORANGE)
     axes.text(0, len(steps) - 1, "the root is the encoding of the sentence", va="center", fontsize=10, style="italic")
     axes.text(0, -0.75, "stack (its top at the right)", color=BLUE, fontsize=10, weight="bold")
     axes.text(
-        longest + waiting + 0.4, -0.75, "buffer (its front at the left)", color="#9a6a00", ha="right", weight="bold"
+        stack_width + buffer_width + 0.4,
+        -0.75,
+        "buffer (its front at the left)",
+        color="#9a6a00",
+        ha="right",
+        weight="bold",
     )
     return figure
 
 
 def _width(text):
-    """Inches that an entry takes, about: letters are of many widths."""
+    """The approximate width of an entry in inches."""
     return 0.16 + sum(0.05 if letter in " .,()ilt" else 0.085 for letter in text)
 
 

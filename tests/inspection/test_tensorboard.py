@@ -1,4 +1,4 @@
-"""What a run leaves for TensorBoard, and that watching changes nothing."""
+"""What a run writes for TensorBoard; that writing changes no weight."""
 
 import dataclasses
 
@@ -11,8 +11,8 @@ from tensorboard.plugins.hparams import plugin_data_pb2
 from tfnmt.configuration import parse_overrides
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import sample_pairs
-from tfnmt.inspection.projector import write_projector
-from tfnmt.inspection.translator_board import watch_translator
+from tfnmt.inspection.tensorboard import TrainingSummaries
+from tfnmt.inspection.translation_callbacks import TranslationSummaries, tensorboard_callbacks
 from tfnmt.translation.presets import PRESETS, Preset
 from tfnmt.translation.training import train_translator
 
@@ -22,7 +22,7 @@ SETTINGS = [f"{name}=8" for name in SIZES] + ["batch_size=2", "epochs=2", "selec
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """The directories of one run that was watched and of one that was not, and their models."""
+    """The directory and model of a run with TensorBoard's callbacks, and the model of the same run without them."""
     directory = tmp_path_factory.mktemp("runs")
     files = []
     for split, count in (("train", 104), ("dev", 7)):
@@ -31,56 +31,56 @@ def runs(tmp_path_factory):
             path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         files.append(ParallelFiles(*map(str, paths)))
     preset = Preset(*parse_overrides(SETTINGS, *vars(PRESETS["tiny"]).values()))
-    watched, plain = directory / "watched", directory / "plain"
-    watch = watch_translator(watched, preset, files[1], profile_steps=(3, 4))
-    watched_model, _ = train_translator(watched, preset, *files, watch=watch)
+    with_callbacks, plain = directory / "with_callbacks", directory / "plain"
+    callbacks = tensorboard_callbacks(with_callbacks, preset, files[1], profile_steps=(3, 4))
+    model, _ = train_translator(with_callbacks, preset, *files, watch=callbacks)
     plain_model, _ = train_translator(plain, preset, *files)
-    return watched, watched_model, plain_model
+    return with_callbacks, model, plain_model
 
 
 @pytest.fixture(scope="module")
-def board(runs):
+def events(runs):
     accumulator = EventAccumulator(str(runs[0] / "logs"), size_guidance={"tensors": 0})
     accumulator.Reload()
     return accumulator
 
 
-def values(board, tag):
-    return [(event.step, float(tf.make_ndarray(event.tensor_proto))) for event in board.Tensors(tag)]
+def values(events, tag):
+    return [(event.step, float(tf.make_ndarray(event.tensor_proto))) for event in events.Tensors(tag)]
 
 
-def test_watching_changes_no_weight(runs):
-    for watched, plain in zip(runs[1].get_weights(), runs[2].get_weights(), strict=True):
-        np.testing.assert_array_equal(watched, plain)
+def test_writing_changes_no_weight(runs):
+    for weight, plain in zip(runs[1].get_weights(), runs[2].get_weights(), strict=True):
+        np.testing.assert_array_equal(weight, plain)
 
 
-def test_figures_of_every_fifty_batches_and_of_every_epoch(runs, board):
-    batch = ("loss", "perplexity", "token_accuracy", "learning_rate", "gradient_norm")
-    for name in batch:
-        assert [step for step, _ in values(board, f"batch/{name}")] == [50, 100]
-    assert all(norm > 0 for _, norm in values(board, "batch/gradient_norm"))
-    epochs = [step for step, _ in values(board, "epoch/dev_bleu")]
+def test_scalars_of_every_fifty_batches_and_of_every_epoch(runs, events):
+    scalars = ("loss", "perplexity", "token_accuracy", "learning_rate", "gradient_norm")
+    for name in scalars:
+        assert [step for step, _ in values(events, f"batch/{name}")] == [50, 100]
+    assert all(norm > 0 for _, norm in values(events, "batch/gradient_norm"))
+    epochs = [step for step, _ in values(events, "epoch/dev_bleu")]
     assert len(epochs) == 2 and epochs[1] == 2 * epochs[0]
     history = (runs[0] / "history.csv").read_text().splitlines()
     names, last = (line.split(",") for line in (history[0], history[-1]))
     written = float(last[names.index("dev_loss")])
-    assert values(board, "epoch/dev_loss")[-1][1] == pytest.approx(written, rel=1e-6)
+    assert values(events, "epoch/dev_loss")[-1][1] == pytest.approx(written, rel=1e-6)
 
 
-def test_histograms_graph_and_translations(runs, board):
-    tags = board.Tags()
+def test_histograms_graph_and_translations(runs, events):
+    tags = events.Tags()
     assert {weight.path for weight in runs[1].trainable_variables} <= set(tags["tensors"])
     assert tags["graph"]
-    table = tf.make_ndarray(board.Tensors("translations")[-1].tensor_proto).item().decode()
-    assert len(board.Tensors("attention")) == 2
+    table = tf.make_ndarray(events.Tensors("translations")[-1].tensor_proto).item().decode()
+    assert len(events.Tensors("attention")) == 2
     assert table.startswith("| source | translation | reference |") and len(table.splitlines()) == 2 + 5
 
 
-def test_profiler_ran(runs):
+def test_the_profiler_watched_the_steps(runs):
     assert list((runs[0] / "logs").glob("plugins/profile/*/*.xplane.pb"))
 
 
-def test_settings_stand_beside_final_scores(runs):
+def test_hparams_hold_settings_and_final_scores(runs):
     final = EventAccumulator(str(runs[0] / "logs" / "final"))
     final.Reload()
     metadata = final.summary_metadata["_hparams_/session_start_info"].plugin_data.content
@@ -90,7 +90,7 @@ def test_settings_stand_beside_final_scores(runs):
     assert "final/dev_bleu" in final.Tags()["tensors"]
 
 
-def test_projector_files(runs):
+def test_word_vectors_and_sentence_summaries_are_projected(runs):
     logs = runs[0] / "logs"
     model = runs[1]
     vectors = np.loadtxt(logs / "source_words_vectors.tsv", delimiter="\t")
@@ -102,15 +102,12 @@ def test_projector_files(runs):
     assert sentences[0] == "sentence\twords" and len(sentences) == 1 + 7
 
 
-def test_labels_may_hold_tabs_and_quotes(tmp_path):
-    write_projector(tmp_path, {"odd": (np.eye(3), {"word": ['"', "a\tb", "c"], "number": [1, 2, 3]})})
-    lines = (tmp_path / "odd_labels.tsv").read_text().splitlines()
-    assert len(lines) == 4 and all(line.count("\t") >= 1 for line in lines)
-    assert "odd_labels.tsv" in (tmp_path / "projector_config.pbtxt").read_text()
+def test_an_empty_dev_sentence_is_left_out_with_its_translation(tmp_path):
+    summaries = TranslationSummaries(tmp_path, None, ["a", " ", "b"], ["x", "y", "z"])
+    assert (summaries.sources, summaries.references) == (["a", "b"], ["x", "z"])
 
 
 def test_settings_of_any_kind_can_be_shown():
-    from tfnmt.inspection.board import Board
-
-    board = Board("unused", dataclasses.asdict(PRESETS["multi30k"].training))
-    assert board.settings["steps"] == "None" and board.settings["epochs"] == PRESETS["multi30k"].training.epochs
+    summaries = TrainingSummaries("unused", dataclasses.asdict(PRESETS["multi30k"].training))
+    assert summaries.settings["steps"] == "None"
+    assert summaries.settings["epochs"] == PRESETS["multi30k"].training.epochs

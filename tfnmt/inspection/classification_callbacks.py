@@ -1,0 +1,77 @@
+"""What TensorBoard shows of a classifier beside its curves: the trees that it parses, word vectors."""
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tfnmt.classification.classifier import Classifier
+from tfnmt.data.examples import Example
+from tfnmt.inspection.figures import figure_image
+from tfnmt.inspection.projector import word_table, write_projector
+from tfnmt.inspection.tensorboard import LOGS, SummaryCallback, TrainingSummaries, preset_settings
+from tfnmt.inspection.trees import draw_trees
+from tfnmt.text.brackets import from_brackets
+from tfnmt.training.callbacks import averaged_weights
+
+DRAWN_SENTENCES = 3
+"""Dev sentences whose trees are drawn."""
+LONGEST_DRAWN = 25
+"""Words of a sentence that is drawn: longer ones would be too small to read."""
+
+
+def tensorboard_callbacks(
+    directory: str | Path, preset: Any, profile_steps: tuple[int, int] | None = None
+) -> Callable[[Classifier, Iterable[Example]], list[keras.callbacks.Callback]]:
+    """What `train_classifier` takes as `watch`: a function that makes callbacks which write to DIRECTORY/logs.
+
+    Args:
+        directory: the model directory.
+        preset: the run's `ClassifierPreset`.
+        profile_steps: see `TrainingSummaries`.
+    """
+    logs = Path(directory, LOGS)
+
+    def callbacks(model: Classifier, dev_examples: Iterable[Example]) -> list[keras.callbacks.Callback]:
+        return [
+            TrainingSummaries(logs, preset_settings(preset), profile_steps),
+            ClassificationSummaries(logs, model, dev_examples),
+        ]
+
+    return callbacks
+
+
+class ClassificationSummaries(SummaryCallback):
+    """Draws the trees of some dev sentences every epoch, where the model parses; writes word vectors at the end.
+
+    Args:
+        directory: where event files go.
+        model: the `Classifier`.
+        examples: dev examples.
+    """
+
+    def __init__(self, directory: str | Path, model: Classifier, examples: Iterable[Example]):
+        super().__init__(directory)
+        self.classifier = model
+        self.sentences = []
+        if model.configuration.parses:
+            texts = (example.sentences[0].words for example in examples)
+            short = (words for words in texts if len(words) <= LONGEST_DRAWN)
+            self.sentences = [" ".join(words) for words in islice(short, DRAWN_SENTENCES)]
+
+    def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
+        if not self.sentences:
+            return
+        with averaged_weights(self.model):
+            brackets = self.classifier.parse(self.sentences)
+        trees = {str(i): from_brackets(tree) for i, tree in enumerate(brackets, start=1)}
+        with self.writer.as_default(step=self.step()):
+            tf.summary.image("trees", figure_image(draw_trees(trees)))
+        self.writer.flush()
+
+    def on_train_end(self, logs: dict | None = None) -> None:
+        words = word_table(self.classifier.tokenizer, self.classifier.encoder.embedding.E.embeddings)
+        write_projector(self.directory, {"words": words})

@@ -1,0 +1,100 @@
+"""What TensorBoard shows of a translator beside its curves: the graph, translations, attention, vectors."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tfnmt.data.parallel import ParallelFiles
+from tfnmt.inspection.attention import attention_matrices, draw_attention
+from tfnmt.inspection.figures import figure_image
+from tfnmt.inspection.projector import word_table, write_projector
+from tfnmt.inspection.summary_vectors import summary_vectors
+from tfnmt.inspection.tensorboard import LOGS, SummaryCallback, TrainingSummaries, preset_settings
+from tfnmt.training.callbacks import averaged_weights
+from tfnmt.translation.translator import Translator
+
+TRANSLATED_SENTENCES = 5
+"""Dev sentences whose translations are written every epoch."""
+DRAWN_SENTENCES = 2
+"""Those of them whose attention is drawn."""
+PROJECTED_SENTENCES = 500
+
+
+def tensorboard_callbacks(
+    directory: str | Path, preset: Any, dev_files: ParallelFiles, profile_steps: tuple[int, int] | None = None
+) -> Callable[[Translator], list[keras.callbacks.Callback]]:
+    """What `train_translator` takes as `watch`: a function that makes callbacks which write to DIRECTORY/logs.
+
+    Args:
+        directory: the model directory.
+        preset: the run's `Preset`.
+        dev_files: sentences to translate, and their translations.
+        profile_steps: see `TrainingSummaries`.
+    """
+    logs = Path(directory, LOGS)
+
+    def callbacks(model: Translator) -> list[keras.callbacks.Callback]:
+        return [
+            TrainingSummaries(logs, preset_settings(preset), profile_steps),
+            TranslationSummaries(logs, model, *dev_files.sides()),
+        ]
+
+    return callbacks
+
+
+class TranslationSummaries(SummaryCallback):
+    """Writes the graph at the beginning, sample translations every epoch, vectors for the projector at the end.
+
+    Args:
+        directory: where event files go.
+        model: the `Translator` that translates; the trained one or, with mixed precision, its float32 twin.
+        sources, references: dev sentences and their translations.
+    """
+
+    def __init__(self, directory: str | Path, model: Translator, sources: Iterable[str], references: Iterable[str]):
+        super().__init__(directory)
+        self.translator = model
+        pairs = [pair for pair in zip(sources, references, strict=True) if pair[0].strip()][:PROJECTED_SENTENCES]
+        self.sources, self.references = map(list, zip(*pairs, strict=True))
+        self.graph_written = False
+
+    def on_train_begin(self, logs: dict | None = None) -> None:
+        if self.graph_written:  # a resumed run calls `fit` twice
+            return
+        ids = tf.TensorSpec([None, None], tf.int32)
+        forward = tf.function(self.translator, autograph=False).get_concrete_function({"source": ids, "target": ids})
+        with self.writer.as_default():
+            tf.summary.graph(forward.graph)
+        self.graph_written = True
+
+    def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
+        shown = self.sources[:TRANSLATED_SENTENCES]
+        with averaged_weights(self.model):
+            translations = self.translator.translate(shown, beam_size=1)
+            matrices = self._attention(shown[:DRAWN_SENTENCES])
+        rows = zip(shown, translations, self.references[:TRANSLATED_SENTENCES], strict=True)
+        table = "| source | translation | reference |\n|---|---|---|\n" + "".join(
+            "| " + " | ".join(text.replace("|", "\\|") for text in row) + " |\n" for row in rows
+        )
+        with self.writer.as_default(step=self.step()):
+            tf.summary.text("translations", table)
+            if matrices:
+                tf.summary.image("attention", figure_image(draw_attention(matrices)))
+        self.writer.flush()
+
+    def on_train_end(self, logs: dict | None = None) -> None:
+        model = self.translator
+        sentences = {"sentence": self.sources, "words": [len(source.split()) for source in self.sources]}
+        tables = {
+            "source_words": word_table(model.source_tokenizer, model.encoder.E.embeddings),
+            "sentence_summaries": (summary_vectors(model, self.sources), sentences),
+        }
+        write_projector(self.directory, tables)
+
+    def _attention(self, texts):
+        if self.translator.configuration.attention == "none":
+            return []
+        return attention_matrices(self.translator, texts, beam_size=1)
