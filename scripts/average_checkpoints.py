@@ -1,24 +1,11 @@
-"""Average the weights of a run's last checkpoints, and leave them as a model of its own."""
+"""`tfnmt average-checkpoints` from a checkout."""
 
-import argparse
+import sys
+from pathlib import Path
 
-from _start import positive, run
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-
-def parser():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", required=True, metavar="DIR", help="the model directory, with the run's checkpoints")
-    parser.add_argument("--last", required=True, type=positive, metavar="N", help="how many of the newest checkpoints")
-    parser.add_argument("--output", required=True, metavar="DIR", help="the model directory to write")
-    return parser
-
-
-def main(arguments, output):
-    from tfnmt.averaging import average_checkpoints
-
-    names = average_checkpoints(arguments.model, arguments.last, arguments.output)
-    print(f"{arguments.output}: the mean of {', '.join(names)}", file=output)
-
+from tfnmt.commands.main import main
 
 if __name__ == "__main__":
-    run(main, parser())
+    main(["average-checkpoints", *sys.argv[1:]])

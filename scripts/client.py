@@ -1,74 +1,11 @@
-"""Send the lines of standard input to a server, this project's or TensorFlow Serving; print a line for each.
+"""`tfnmt client` from a checkout."""
 
-The signature serving_default answers with its text (a translation, a label), every other with a JSON object. Where a
-signature takes two texts, they stand on one line with a TAB between.
-"""
-
-import argparse
-import itertools
-import json
 import sys
+from pathlib import Path
 
-from _start import positive, run
-from tfnmt.errors import UserError
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-AT_ONCE = 32  # lines in one request: no more than batching.config lets TensorFlow Serving compute at once
-
-
-def parser():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add = parser.add_argument
-    add("--url", required=True, help="http://HOST:PORT for REST, grpc://HOST:PORT for gRPC")
-    add("--model", required=True, metavar="NAME", help="the model's name")
-    add("--signature", default="serving_default", metavar="S", help="what to ask for (default: serving_default)")
-    add("--deadline", type=positive, default=60, metavar="SECONDS", help="of each request (default: 60)")
-    return parser
-
-
-def main(arguments, output):
-    from tfnmt.serving.client import PredictError, connect
-
-    with connect(arguments.url, arguments.deadline) as client:
-        try:
-            for answer in answers(client, arguments):
-                print(answer, file=output, flush=True)
-        except PredictError as error:
-            raise UserError(f"{arguments.url}: {error}") from error
-
-
-def answers(client, arguments):
-    signatures = client.signatures(arguments.model)
-    if arguments.signature not in signatures:
-        raise UserError(f"{arguments.model} has no signature {arguments.signature!r}; it has {', '.join(signatures)}")
-    names = signatures[arguments.signature]["inputs"]  # in alphabetical order: source before target
-    lines = enumerate(sys.stdin.buffer, start=1)
-    while window := list(itertools.islice(lines, AT_ONCE)):
-        columns = zip(*(fields(number, line, names) for number, line in window), strict=True)
-        inputs = {name: list(column) for name, column in zip(names, columns, strict=True)}
-        outputs = client.predict(arguments.model, inputs, arguments.signature)
-        for row in zip(*outputs.values(), strict=True):
-            yield formatted(dict(zip(outputs, row, strict=True)), arguments.signature)
-
-
-def fields(number, line, names):
-    """The fields of a line, one for each input."""
-    try:
-        text = line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(f"standard input, line {number:,}: byte {error.start + 1} is not UTF-8") from error
-    values = text.split("\t") if len(names) > 1 else [text]
-    if len(values) != len(names):
-        raise UserError(f"standard input, line {number:,}: {len(values)} fields; expected {' TAB '.join(names)}")
-    return values
-
-
-def formatted(row, signature):
-    if signature == "serving_default":
-        texts = [value for value in row.values() if isinstance(value, str)]
-        if len(texts) == 1:
-            return texts[0]
-    return json.dumps(row, ensure_ascii=False)
-
+from tfnmt.commands.main import main
 
 if __name__ == "__main__":
-    run(main, parser())
+    main(["client", *sys.argv[1:]])

@@ -1,31 +1,11 @@
-"""Draw the core concepts of deep learning, one picture each (PNG and SVG), and say what it shows in numbers."""
+"""`tfnmt concepts` from a checkout."""
 
-import argparse
+import sys
 from pathlib import Path
 
-from _start import run
-from tfnmt_programs.concepts import CONCEPTS, find_concept
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-
-def parser():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("concept", nargs="*", metavar="NAME", help=f"of {', '.join(CONCEPTS)} (default: all)")
-    parser.add_argument("--output", required=True, metavar="DIR", help="the folder for the pictures")
-    parser.add_argument("--format", nargs="+", default=["png", "svg"], choices=("png", "svg"), help="(default: both)")
-    return parser
-
-
-def main(arguments, output):
-    from tfnmt.inspection.figures import save
-
-    concepts = {name: find_concept(name) for name in arguments.concept or CONCEPTS}
-    Path(arguments.output).mkdir(parents=True, exist_ok=True)
-    for name, concept in concepts.items():
-        figure, sentence = concept.show()
-        for ending in arguments.format:
-            save(figure, Path(arguments.output, f"{name}.{ending}"))
-        print(f"{name}: {sentence}", file=output)
-
+from tfnmt.commands.main import main
 
 if __name__ == "__main__":
-    run(main, parser())
+    main(["concepts", *sys.argv[1:]])

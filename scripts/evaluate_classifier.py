@@ -1,36 +1,11 @@
-"""Score a classifier on files of labelled examples, or on the dev part of its task's sample corpus."""
+"""`tfnmt evaluate-classifier` from a checkout."""
 
-import argparse
-import json
-import tempfile
+import sys
+from pathlib import Path
 
-from _start import positive, run
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-
-def parser():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", required=True, metavar="DIR", help="the model directory")
-    parser.add_argument("--data", nargs="+", metavar="F", help="labelled examples (default: the sample's dev part)")
-    parser.add_argument("--batch-size", type=positive, default=128, metavar="N", help="examples at once (default: 128)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    return parser
-
-
-def main(arguments, output):
-    import tfnmt
-    from tfnmt.classification.evaluation import evaluate_classifier
-    from tfnmt.data.tasks import TASKS
-
-    model = tfnmt.load(arguments.model, "classifier")
-    with tempfile.TemporaryDirectory() as directory:
-        files = arguments.data or [TASKS[model.configuration.task].write_sample(directory)["dev"]]
-        figures = evaluate_classifier(model, files, arguments.batch_size)
-    if arguments.json:
-        print(json.dumps(figures), file=output)
-    else:
-        for name, value in figures.items():
-            print(f"{name:>20}  {value:.4f}" if isinstance(value, float) else f"{name:>20}  {value}", file=output)
-
+from tfnmt.commands.main import main
 
 if __name__ == "__main__":
-    run(main, parser())
+    main(["evaluate-classifier", *sys.argv[1:]])

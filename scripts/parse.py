@@ -1,26 +1,11 @@
-"""Parse standard input to standard output: a sentence a line in, its tree in binary brackets out, in order."""
+"""`tfnmt parse` from a checkout."""
 
-import argparse
 import sys
+from pathlib import Path
 
-from _start import positive, run
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-
-def parser():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", required=True, metavar="DIR", help="the directory of a model that parses")
-    parser.add_argument("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
-    return parser
-
-
-def main(arguments, output):
-    import tfnmt
-    from tfnmt.translation.streaming import parse_stream
-
-    model = tfnmt.load(arguments.model, "classifier")
-    for tree in parse_stream(model, sys.stdin.buffer, arguments.batch_size):
-        print(tree, file=output, flush=True)
-
+from tfnmt.commands.main import main
 
 if __name__ == "__main__":
-    run(main, parser())
+    main(["parse", *sys.argv[1:]])

@@ -1,61 +1,11 @@
-"""Score given translations: the log-probability (natural logarithm) of each, one a line, as the model sees them.
+"""`tfnmt score` from a checkout."""
 
-The lines of an n-best list, each with its source, can be ranked anew with it.
-"""
+import sys
+from pathlib import Path
 
-import argparse
-import json
-import math
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from _start import positive, run
-
-OUTPUT = """output:
-  A line for each pair: the log-probability of the translation with its end, and with --word-level, after a TAB, that of
-  each word and of the end, with spaces between: one number more than there are words. A word's is the sum over its
-  subwords. (A search may have cut the same translation into other subwords, and so have another score for it.) With
-  --json, one object after all lines: log_probability (of all), perplexity (of a token, ends counted),
-  sentences, words and tokens (ends counted).
-"""
-
-
-def parser():
-    parser = argparse.ArgumentParser(
-        description=__doc__, epilog=OUTPUT, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--model", required=True, metavar="DIR", help="the model directory")
-    parser.add_argument("--source", required=True, metavar="F", help="sentences, or a .tsv of both sides; .gz too")
-    parser.add_argument("--target", metavar="F", help="their translations, line by line")
-    parser.add_argument("--word-level", action="store_true", help="add the log-probability of each word")
-    parser.add_argument("--json", action="store_true", help="print one JSON object with the figures of all, at the end")
-    parser.add_argument("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
-    return parser
-
-
-def main(arguments, output):
-    import tfnmt
-    from tfnmt.data.parallel import ParallelFiles
-    from tfnmt.translation.long_sentences import cut_long
-    from tfnmt.translation.scoring import Scorer, score_stream
-
-    files = ParallelFiles(arguments.source, arguments.target)
-    model = tfnmt.load(arguments.model, "translator")
-    files.check()
-    sources, translations = files.sides()
-    sources = cut_long(model, sources, files.source)
-    totals = {"log_probability": 0.0, "sentences": 0, "words": 0, "tokens": 0}
-    file = files.target or files.source
-    for scored in score_stream(Scorer(model), sources, translations, arguments.batch_size, file):
-        columns = [f"{scored.log_probability:.4f}"]
-        if arguments.word_level:
-            columns.append(" ".join(f"{log_p:.4f}" for log_p in scored.words))
-        print("\t".join(columns), file=output)
-        words = len(scored.words) - 1
-        for key, value in zip(totals, (scored.log_probability, 1, words, scored.tokens), strict=True):
-            totals[key] += value
-    if arguments.json:
-        perplexity = math.exp(min(700.0, -totals["log_probability"] / totals["tokens"]))  # which JSON has a number for
-        print(json.dumps(totals | {"perplexity": perplexity}), file=output)
-
+from tfnmt.commands.main import main
 
 if __name__ == "__main__":
-    run(main, parser())
+    main(["score", *sys.argv[1:]])

@@ -1,70 +1,11 @@
-"""Train a translator on files of sentence pairs, or on the project's own sample corpus."""
+"""`tfnmt train-translator` from a checkout."""
 
-import argparse
-import tempfile
+import sys
+from pathlib import Path
 
-from _parallel_files import add_parallel_files, chosen_parallel_files
-from _start import run
-from _tensorboard import add_board_options, profiled_steps
-from tfnmt.configuration import describe, parse_overrides
-from tfnmt.translation.presets import PRESETS, Preset, find_preset
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-
-def parser():
-    default = PRESETS["multi30k"]
-    keys = describe(default.model, default.text, default.batching, default.training)
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        epilog=f"keys of --set, with their values in the preset multi30k:\n{keys}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--output", required=True, metavar="DIR", help="the model directory")
-    parser.add_argument("--preset", default="tiny", metavar="NAME", help=f"one of {', '.join(PRESETS)} (default: tiny)")
-    add_parallel_files(parser)
-    parser.add_argument("--epochs", metavar="N", help="the same as --set epochs=N")
-    parser.add_argument("--steps", metavar="N", help="the same as --set steps=N")
-    parser.add_argument(
-        "--set",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="KEY=VALUE",
-        help="change the preset; see below",
-    )
-    parser.add_argument(
-        "--initial", metavar="DIR", help="begin with that model's words and weights; the same as --set initial=DIR"
-    )
-    parser.add_argument("--resume", action="store_true", help="go on with the run in DIR, after a kill at any moment")
-    add_board_options(parser)
-    return parser
-
-
-def main(arguments, output):
-    from tfnmt.inspection.translation_callbacks import tensorboard_callbacks
-    from tfnmt.threads import share_processors
-    from tfnmt.translation.training import train_translator
-
-    keys = ("epochs", "steps", "initial")
-    settings = [f"{key}={value}" for key in keys if (value := getattr(arguments, key)) is not None]
-    preset = find_preset(arguments.preset)
-    configurations = (preset.model, preset.text, preset.batching, preset.training)
-    preset = Preset(*parse_overrides(arguments.set + settings, *configurations))
-    profile_steps = profiled_steps(arguments)
-    share_processors(preset.training.parts)
-    with tempfile.TemporaryDirectory() as directory:
-        files, dev_files = chosen_parallel_files(arguments, directory)
-        watch = (
-            tensorboard_callbacks(arguments.output, preset, dev_files, profile_steps)
-            if not arguments.no_board
-            else None
-        )
-        _, progress = train_translator(arguments.output, preset, files, dev_files, arguments.resume, watch)
-    measure = f"dev_{preset.training.selection}"
-    print(
-        f"{arguments.output}: best {measure} {abs(progress.best_score):.4f}, of epoch {progress.best_epoch}",
-        file=output,
-    )
-
+from tfnmt.commands.main import main
 
 if __name__ == "__main__":
-    run(main, parser())
+    main(["train-translator", *sys.argv[1:]])

@@ -1,108 +1,11 @@
-"""Translate standard input to standard output: one line in, one line out, in order; an empty line stays empty.
+"""`tfnmt translate` from a checkout."""
 
-Of several models, all trained with the same tokenizers, the mean of their probabilities counts (an ensemble).
-"""
-
-import argparse
-import dataclasses
 import sys
+from pathlib import Path
 
-from _start import positive, run
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-OUTPUT = """output:
-  A line holds the translation, then what is asked for, a TAB before each:
-  --scores      what translations are ordered by: the log-probability, which a beam divides by its length to the power
-                of --length-penalty and adds the coverage penalty to
-  --alignments  pairs i-j: each word j of the translation with the word i of the source that it attends to most, both
-                counted from 0. The attention of a word's subwords is added up on both sides. Where the model's own
-                tokenizer splits off punctuation, that counts as words.
-  With --n-best 2 or more, each line in gives up to so many lines out, best first: i ||| translation ||| score, and
-  ||| alignment, if that is asked for. i is the line, counted from 0.
-"""
-
-
-def parser():
-    parser = argparse.ArgumentParser(
-        description=__doc__, epilog=OUTPUT, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add = parser.add_argument
-    add("--model", required=True, nargs="+", metavar="DIR", help="the model directory, or several: an ensemble")
-    add("--method", default="beam", choices=("greedy", "sample", "beam"), help="how words are chosen (default: beam)")
-    add("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
-    add("--n-best", type=positive, default=1, metavar="N", help="translations of each line, up to K (default: 1)")
-    add("--length-penalty", type=float, default=1.0, metavar="A", help="0 favours short translations (default: 1)")
-    add("--coverage-penalty", type=float, default=0.0, metavar="B", help="for words left out (default: 0)")
-    add("--temperature", type=float, default=1.0, metavar="T", help="of sampling; under 1 it dares less (default: 1)")
-    add("--top-k", type=int, metavar="K", help="sample from the K most probable words only")
-    add("--top-p", type=float, metavar="P", help="sample from the most probable that have together probability P")
-    add("--seed", type=int, default=1, metavar="S", help="of sampling: the same one, the same text (default: 1)")
-    add("--prefix-file", metavar="F", help="what each translation is to begin with, whole words, line by line; .gz too")
-    add("--replace-unk", action="store_true", help="in place of <unk>, the source word that it attends to most")
-    add("--shortlist", metavar="F", help="score likely words only: a file that make_shortlist.py has made")
-    add("--precision", default="float32", choices=("float32", "bfloat16"), help="of products (default: float32)")
-    add("--scores", action="store_true", help="add the score, after a TAB")
-    add("--alignments", action="store_true", help="add which words belong together, after a TAB")
-    add("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
-    return parser
-
-
-def main(arguments, output):
-    import tfnmt
-    from tfnmt.data.lines import read_lines
-    from tfnmt.translation.searcher import Searcher
-    from tfnmt.translation.shortlist import load_shortlist
-    from tfnmt.translation.streaming import translate_stream
-
-    configuration = search_configuration(arguments)
-    models = [tfnmt.load(directory, "translator") for directory in arguments.model]
-    shortlist = load_shortlist(arguments.shortlist) if arguments.shortlist else None
-    searcher = Searcher(models, configuration, shortlist)
-    prefixes = read_lines(arguments.prefix_file) if arguments.prefix_file else None
-    stream = translate_stream(searcher, sys.stdin.buffer, arguments.batch_size, prefixes)
-    for number, found in enumerate(with_progress(stream, output)):
-        for line in formatted(number, found, arguments):
-            print(line, file=output, flush=True)
-
-
-def search_configuration(arguments):
-    """The `SearchConfiguration` that the options ask for."""
-    from tfnmt.translation.search_configuration import SearchConfiguration
-
-    names = {field.name for field in dataclasses.fields(SearchConfiguration)}
-    given = {name: value for name, value in vars(arguments).items() if name in names}
-    return SearchConfiguration(**given, replace_unknown=arguments.replace_unk)
-
-
-def formatted(number, found, arguments):
-    """The lines to print for the line of that number: its `Translations`, told as the help says."""
-    from tfnmt.search.step import NEVER
-
-    for i, text in enumerate(found.texts):
-        columns = [text.decode("utf-8")]
-        if arguments.n_best > 1:
-            columns.insert(0, str(number))
-        if arguments.scores or arguments.n_best > 1:
-            columns.append(f"{found.scores[i]:.4f}")
-        if arguments.alignments:
-            columns.append(found.alignments[i].decode("utf-8"))
-        if i == 0 or found.scores[i] > NEVER:
-            yield (" ||| " if arguments.n_best > 1 else "\t").join(columns)
-
-
-def with_progress(stream, output):
-    """`stream`, with a progress bar on standard error, if that is a terminal on which no translations are printed."""
-    if not sys.stderr.isatty() or output.isatty():
-        yield from stream
-        return
-    import keras
-
-    bar = keras.utils.Progbar(None, unit_name="sentence")
-    count = 0
-    for count, item in enumerate(stream, start=1):
-        yield item
-        bar.update(count)
-    bar.update(count, finalize=True)
-
+from tfnmt.commands.main import main
 
 if __name__ == "__main__":
-    run(main, parser())
+    main(["translate", *sys.argv[1:]])

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from tfnmt.commands.main import VERBS
+
 DOCS = Path(__file__).parents[1] / "docs"
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
@@ -45,10 +47,13 @@ def test_every_link_and_picture_of_the_pages_exists():
         assert [link for link in links if not (DOCS / link).exists()] == []
 
 
-def test_every_script_it_names_exists():
-    scripts = set(re.findall(r"scripts/\w+\.py", README))
-    assert scripts
-    assert all((Path(__file__).parents[1] / script).is_file() for script in scripts)
+def test_every_verb_and_script_it_names_exists():
+    verbs, scripts = (
+        set(re.findall(r"\btfnmt ([a-z]+(?:-[a-z]+)*)", README)),
+        set(re.findall(r"scripts/\w+\.py", README)),
+    )
+    assert len(verbs) > 10 and verbs <= set(VERBS)
+    assert scripts and all((Path(__file__).parents[1] / script).is_file() for script in scripts)
 
 
 def test_every_preset_is_in_its_table():

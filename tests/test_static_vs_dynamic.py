@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from tfnmt.commands.main import load_command
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "static-vs-dynamic.md").read_text(encoding="utf-8")
 
@@ -20,10 +22,10 @@ def test_excerpts_stand_in_their_files():
             assert stripped(part) in source, f"{path}: {part}"
 
 
-def test_commands_name_scripts_and_options_that_exist():
-    commands = re.findall(r"^python (scripts/\w+\.py) (.*)$", PAGE, re.M)
+def test_commands_name_verbs_and_options_that_exist():
+    commands = re.findall(r"^tfnmt (\S+) (.*)$", PAGE, re.M)
     assert commands
-    for script, options in commands:
-        source = (ROOT / script).read_text(encoding="utf-8")
+    for verb, options in commands:
+        source = Path(load_command(verb).__file__).read_text(encoding="utf-8")
         for option in re.findall(r"--([a-z-]+)", options):
             assert f"--{option}" in source

@@ -5,6 +5,8 @@ The names below are imported when they are first used: TensorFlow takes seconds 
 
 import importlib
 
+__version__ = "0.1.0"
+
 _HOMES = {
     "Classifier": "tfnmt.classification.classifier",
     "ClassifierConfiguration": "tfnmt.classification.configuration",
@@ -24,7 +26,7 @@ _HOMES = {
     "sample_pairs": "tfnmt.data.samples.translation",
     "training_batches": "tfnmt.data.pair_batches",
 }
-__all__ = list(_HOMES)
+__all__ = [*_HOMES, "__version__"]
 
 
 def __getattr__(name):

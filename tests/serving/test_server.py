@@ -337,7 +337,7 @@ def test_stopping_answers_what_was_accepted(echoes, tmp_path):
 
 
 def test_without_models_or_with_a_port_that_is_taken(directory, server, tmp_path):
-    with pytest.raises(UserError, match="models.config: cannot be read .*scripts/export.py writes it"):
+    with pytest.raises(UserError, match="models.config: cannot be read .*tfnmt export writes it"):
         run_server(tmp_path, Address(), batching_options(tmp_path), print)
     with pytest.raises(UserError, match="cannot be listened at .*Address already in use"):
         run_server(directory, Address(rest_port=server.port), batching_options(directory), print)

@@ -87,7 +87,7 @@ def read_models(directory):
     try:
         return text_format.Parse(path.read_text(encoding="utf-8"), ModelServerConfig())
     except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror}): scripts/export.py writes it") from error
+        raise UserError(f"{path}: cannot be read ({error.strerror}): tfnmt export writes it") from error
     except (text_format.ParseError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: is broken: {' '.join(str(error).split())}") from error
 

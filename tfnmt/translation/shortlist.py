@@ -99,7 +99,7 @@ def load_shortlist(path):
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or 'is no shortlist'}") from error
     except (ValueError, KeyError) as error:
-        raise UserError(f"{path}: is no shortlist; scripts/make_shortlist.py makes one") from error
+        raise UserError(f"{path}: is no shortlist; tfnmt make-shortlist makes one") from error
 
 
 def translation_table(pairs, source_size, target_size, words_per_word, iterations=5):

@@ -49,7 +49,7 @@ def compare_training(options):
     Args:
         options: an object with `encoder`, `units`, `tracker_units`, `embedding_size`, `head_units`, `batch_size`,
             `batches`, `examples`, `task`, `parts`, `rounds`, `threads`, `peer_threads`, `peer` ("torch" or "batch-1")
-            and `peer_python`, as `scripts/benchmark.py` explains them.
+            and `peer_python`, as `tfnmt benchmark` explains them.
 
     Returns:
         A dictionary of figures: medians, ratios, matrix rate, and our share of it.

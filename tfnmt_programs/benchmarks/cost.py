@@ -85,7 +85,7 @@ def untrained(configuration, vocabulary_size):
 
 
 def cost(model, source_words=25, target_words=25, batch_size=32):
-    """Counted and measured: what `scripts/cost.py` prints.
+    """Counted and measured: what `tfnmt cost` prints.
 
     Args:
         model: a `Translator`.

@@ -21,7 +21,7 @@ HOOKS = (
 
 
 def tensorboard_cost(preset: Any, files: ParallelFiles, dev_files: ParallelFiles) -> dict[str, float]:
-    """Train as `scripts/train_translator.py` does, in a directory that is then removed.
+    """Train as `tfnmt train-translator` does, in a directory that is then removed.
 
     Args:
         preset: a `Preset`.

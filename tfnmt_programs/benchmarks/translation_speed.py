@@ -48,7 +48,7 @@ def translation_speed(options):
     Args:
         options: an object with `model` (a directory) and `source` (a file), or `preset` (a name: random weights, random
             sentences), `target` (a file of references, or None), `shortlist`, `precision`, `beam_size`, `batch_size`,
-            `rounds`, `threads`, `peer` ("joeynmt" or None) and `peer_python`, as `scripts/benchmark.py` explains them.
+            `rounds`, `threads`, `peer` ("joeynmt" or None) and `peer_python`, as `tfnmt benchmark` explains them.
 
     Returns:
         A dictionary of figures: the median rate, seconds a word and the machine's rates; of an exact search, in float32

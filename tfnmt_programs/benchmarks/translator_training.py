@@ -64,7 +64,7 @@ def compare_training(files, options):
     Args:
         files: `ParallelFiles`.
         options: an object with `model`, `model_size`, `mixed_precision` (None, "ours" or "both"), `batch_size`,
-            `batches`, `parts`, `rounds`, `threads` and `peer_python`, as `scripts/benchmark.py` explains them.
+            `batches`, `parts`, `rounds`, `threads` and `peer_python`, as `tfnmt benchmark` explains them.
 
     Returns:
         A dictionary of figures: medians, ratios, matrix rates, and each side's share of them.

@@ -1,4 +1,4 @@
-"""A small English-German corpus of the project's own, from a seeded grammar: the default data of the scripts.
+"""A small English-German corpus of the project's own, from a seeded grammar: the default data of the commands.
 
 About a hundred English words and their inflections make sentences with agreement, German gender and case, and
 German word order: verb second, verb last in a subordinate clause, separable verbs, participles and

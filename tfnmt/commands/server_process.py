@@ -1,28 +1,33 @@
-"""serve.py as a process of its own, for scripts that need a server for a while."""
+"""`tfnmt serve` as a process of its own, for commands that need a server for a while."""
 
 import contextlib
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-import _start  # noqa: F401  makes tfnmt importable
+import tfnmt
 from tfnmt.errors import UserError
 
 
 @contextlib.contextmanager
-def server_process(models, *options):
+def server_process(models: Path | str, *options: str) -> Iterator[tuple[str, str]]:
     """`with server_process("saved_models") as (rest_url, grpc_url):` a server on free ports, stopped in the end.
 
     Args:
         models: the folder of servables.
-        options: further options of serve.py.
+        options: further options of `tfnmt serve`.
 
     Raises:
         UserError: it does not start; its own complaint stands on standard error.
     """
-    command = [sys.executable, Path(__file__).with_name("serve.py"), "--models", models]
+    command = [sys.executable, "-m", "tfnmt", "serve", "--models", str(models)]
     command += ["--rest-port", "0", "--grpc-port", "0", *options]
-    with subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True) as process:
+    # The same tfnmt as this one, also where it is used from a checkout.
+    path = [str(Path(tfnmt.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             line = process.stdout.readline().split()
             if not line:

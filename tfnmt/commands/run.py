@@ -1,55 +1,53 @@
-"""How every script starts and ends.
+"""How every command starts and ends.
 
-    from _start import run
-
-    def main(arguments, output):
-        import tfnmt                      # TensorFlow comes in here, silently
-        print(result, file=output)
-
-    if __name__ == "__main__":
-        run(main, parser())
-
-- The checkout's `tfnmt` is importable from any folder; nothing has to be installed.
-- `--help` and mistyped options answer at once: TensorFlow is imported after the arguments are parsed. So
-  nothing that a script imports at its top may import TensorFlow.
+- `--help` and mistyped options answer at once: TensorFlow is imported after the arguments are parsed.
 - Standard output carries results only. While `main` runs, `sys.stdout` is standard error, so whatever a
   library prints (Keras's progress bar) goes there; `output` is the true standard output, in UTF-8.
+- What the library logs (Python's `logging`, from INFO on) appears as plain lines on standard error.
 - TensorFlow's start-up chatter stays out of sight; TF_CPP_MIN_LOG_LEVEL=0 in the environment brings it back.
-- A script ends with status 0; with one line on standard error and status 2 for what the user got wrong
+- A command ends with status 0; with one line on standard error and status 2 for what the user got wrong
   (UserError, a file that cannot be read or written), or 130 when interrupted; silently with 141 when the
   reader of its output has gone. Anything else is a bug and keeps its traceback.
 """
 
 import argparse
 import contextlib
+import logging
 import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import TextIO
+from collections.abc import Callable, Iterator, Sequence
+from typing import NoReturn, TextIO
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
+from tfnmt.commands.parser import CommandParser
 from tfnmt.errors import UserError
 
+INSTALL = "in a checkout, run `make`, then use .venv/bin/python; elsewhere, `pip install` tfnmt again"
 
-def run(main: Callable[[argparse.Namespace, TextIO], None], parser: argparse.ArgumentParser) -> None:
-    """Parse the command line, call `main(arguments, output)`, exit with the status told above."""
+
+def run(
+    main: Callable[[argparse.Namespace, TextIO], None], parser: CommandParser, options: Sequence[str] | None = None
+) -> NoReturn:
+    """Parse the options, call `main(arguments, output)`, exit with the status told above.
+
+    Args:
+        main: what the command does.
+        parser: of its options.
+        options: to parse (default: those of the command line).
+    """
     for name, mode in (("stdin", "r"), ("stderr", "w")):  # closed ones are as good as empty
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 (open as long as the script runs)
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 (open as long as the command runs)
     if sys.stdout is None:
-        sys.exit(_complain("error: standard output is closed: there is nowhere to write results to", 2))
+        sys.exit(complain("error: standard output is closed: there is nowhere to write results to", 2))
     output = sys.stdout
     output.reconfigure(encoding="utf-8")
-    parser.error = lambda message: parser.exit(_complain(f"error: {message}; --help lists all options", 2))
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(options)
     if getattr(arguments, "output", None) == "":
         parser.error("--output is empty")
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(sys.stderr), logging_to_standard_error():
             import_tensorflow()
             main(arguments, output)
         output.flush()
@@ -57,22 +55,42 @@ def run(main: Callable[[argparse.Namespace, TextIO], None], parser: argparse.Arg
     except BrokenPipeError:
         status = 141
     except KeyboardInterrupt:
-        status = _complain("interrupted", 130)
+        status = complain("interrupted", 130)
     except Exception as error:  # only the user's mistakes become a line: all else goes on up
         message = _user_message(error)
         if message is None:
             raise
-        status = _complain(f"error: {message}", 2)
+        status = complain(f"error: {message}", 2)
     if status != 0:
         _discard_unwritten(output)
     sys.exit(status)
 
 
-def positive(text: str) -> int:
-    """For `type=` of an option: a whole number from 1."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1")
-    return int(text)
+def complain(line: str, status: int) -> int:
+    """Print one line on standard error; return the status."""
+    print(" ".join(line.splitlines()), file=sys.stderr)
+    return status
+
+
+def missing_module(error: ModuleNotFoundError) -> str:
+    """The line to show when a package is not installed."""
+    return f"Python finds no module {error.name!r}: {INSTALL}"
+
+
+@contextlib.contextmanager
+def logging_to_standard_error() -> Iterator[None]:
+    """What `tfnmt` and `tfnmt_programs` log from INFO on: one plain line each."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    loggers = [logging.getLogger(name) for name in ("tfnmt", "tfnmt_programs")]
+    for logger in loggers:
+        logger.setLevel(logging.INFO)
+        logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeHandler(handler)
 
 
 def import_tensorflow() -> None:
@@ -89,7 +107,7 @@ def import_tensorflow() -> None:
             import tensorflow as tf
             import tensorflow_text  # noqa: F401
     except ModuleNotFoundError as error:
-        raise UserError(f"Python finds no module {error.name!r}: run `make`, then use .venv/bin/python") from None
+        raise UserError(missing_module(error)) from None
     absl.logging.set_verbosity(absl.logging.ERROR)
     tf.get_logger().setLevel("ERROR")
 
@@ -127,11 +145,6 @@ def _user_message(error: Exception) -> str | None:
     # A UserError raised inside a tf.data generator arrives as text within an error of TensorFlow's.
     passed_on = re.search(r"\bUserError: (.+)", str(error))
     return passed_on.group(1) if passed_on else None
-
-
-def _complain(line: str, status: int) -> int:
-    print(" ".join(line.splitlines()), file=sys.stderr)
-    return status
 
 
 def _discard_unwritten(output: TextIO) -> None:

@@ -1,26 +1,17 @@
-"""The three scripts of a classifier: trained, scored and parsing, as from the command line."""
+"""The three commands of a classifier: trained, scored and parsing, as from the command line."""
 
 import io
 import json
 import sys
 
-import evaluate_classifier
-import parse
 import pytest
-import train_classifier
 
+from tests.commands.calls import call
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import from_brackets
 
 SIZES = ["--set", "embedding_size=6", "units=8", "tracker_units=5", "head_units=8", "batch_size=8"]
-
-
-def call(script, *arguments):
-    """What a script prints to standard output, when called within this process."""
-    output = io.StringIO()
-    script.main(script.parser().parse_args([str(argument) for argument in arguments]), output)
-    return output.getvalue()
 
 
 def test_train_evaluate_parse(tmp_path, monkeypatch):
@@ -29,17 +20,17 @@ def test_train_evaluate_parse(tmp_path, monkeypatch):
         path.write_text("".join(path.read_text().splitlines(keepends=True)[:count]))
     model = tmp_path / "model"
     options = ["--output", model, "--task", "sst", "--encoder", "spinn", "--epochs", 1, *SIZES]
-    printed = call(train_classifier, *options, "--train", paths["train"], "--dev", paths["dev"])
+    printed = call("train-classifier", *options, "--train", paths["train"], "--dev", paths["dev"])
     assert printed.startswith(f"{model}: best dev_accuracy 0.") and printed.endswith(", of epoch 1\n")
 
-    figures = json.loads(call(evaluate_classifier, "--model", model, "--data", paths["dev"], "--json"))
+    figures = json.loads(call("evaluate-classifier", "--model", model, "--data", paths["dev"], "--json"))
     assert set(figures) == {*("accuracy", "loss", "examples", "examples_per_second", "transition_accuracy", "parse_f1")}
     assert figures["examples"] == 9 and figures["loss"] > 0
     assert all(0 <= figures[name] <= 1 for name in ("accuracy", "transition_accuracy", "parse_f1"))
 
     text = b"a film\n\n( very good ) .\r\nwords unheard of"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
-    lines = call(parse, "--model", model, "--batch-size", 2).split("\n")
+    lines = call("parse", "--model", model, "--batch-size", 2).split("\n")
     assert [from_brackets(line)[0] if line else [] for line in lines] == [
         *(["a", "film"], [], ["very", "good", "."], ["words", "unheard", "of"], [])
     ]
@@ -48,4 +39,4 @@ def test_train_evaluate_parse(tmp_path, monkeypatch):
 def test_files_are_named_together():
     for options, missing in ((["--train", "F"], "--dev"), (["--dev", "F"], "--train")):
         with pytest.raises(UserError, match=f"{missing} is missing"):
-            call(train_classifier, "--output", "O", "--task", "sst", "--encoder", "bag", *options)
+            call("train-classifier", "--output", "O", "--task", "sst", "--encoder", "bag", *options)

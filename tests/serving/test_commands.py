@@ -1,34 +1,26 @@
-"""The scripts around serving: export, client, benchmark, and the end of the demo."""
+"""The commands around serving: export, client, benchmark, and the end of the demo."""
 
 import io
 import sys
 
-import client
-import demo
-import export
 import pytest
 
+from tests.commands.calls import call
 from tests.serving.conftest import publish
+from tfnmt.commands.demo import translated_by_a_server
 from tfnmt.errors import UserError
 from tfnmt.training.model_directory import save_configuration, save_tokenizers, save_weights
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt_programs.benchmarks.serving import in_process_rate, server_figures
 
 
-def call(script, *arguments, text=""):
-    """What a script prints to standard output, when called within this process."""
-    output = io.StringIO()
-    script.main(script.parser().parse_args([str(argument) for argument in arguments]), output)
-    return output.getvalue()
-
-
 @pytest.fixture
 def asked(monkeypatch):
-    """What client.py answers to bytes on its standard input."""
+    """What `tfnmt client` answers to bytes on its standard input."""
 
     def ask(text, *options):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
-        return call(client, *options)
+        return call("client", *options)
 
     return ask
 
@@ -40,7 +32,7 @@ def test_export(model, tmp_path):
     save_weights(model, directory)
     assert isinstance(model.configuration, TranslatorConfiguration)
     options = ["--name", "small", "--output", tmp_path / "served", "--beam-size", 1, "--quantize", "int8"]
-    path, *figures = call(export, "--model", directory, *options).splitlines()
+    path, *figures = call("export", "--model", directory, *options).splitlines()
     assert path == str(tmp_path / "served" / "small" / "1")
     figures = {
         name.strip(): float(value.replace(",", "")) for name, value in (line.rsplit(None, 1) for line in figures)
@@ -49,17 +41,17 @@ def test_export(model, tmp_path):
     assert figures["equal outputs"] <= 100 and figures["BLEU against float32's"] > 20
     assert figures["bytes of float32 weights"] == 4 * model.count_params()
     with pytest.raises(UserError, match="n_best=3: allowed is 1 to 2"):
-        call(export, "--model", directory, "--name", "small", "--beam-size", 2, "--n-best", 3)
+        call("export", "--model", directory, "--name", "small", "--beam-size", 2, "--n-best", 3)
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("a dog runs .\tein Hund rennt .\n\tkein Satz\n" * 30)  # more than a batch
-    text = call(export, "--model", directory, *options, "--source", pairs, "--bleu-tokenize", "none")
+    text = call("export", "--model", directory, *options, "--source", pairs, "--bleu-tokenize", "none")
     assert "texts  60\n" in text
     for wrong, complaint in (
         (["--target", pairs], "--source is missing: the sentences that --target translates"),
         (["--source", pairs, "--quantize", "none"], "--source means nothing with --quantize none"),
     ):
         with pytest.raises(UserError, match=complaint):
-            call(export, "--model", directory, *options, *wrong)
+            call("export", "--model", directory, *options, *wrong)
 
 
 def test_client(echoes, tmp_path, start, asked):
@@ -96,4 +88,4 @@ def test_benchmark(echoes, tmp_path, start):
 def test_the_end_of_the_demo(model, sentences, tmp_path):
     """The server is a process of its own there."""
     expected = model.translate(sentences[:3], beam_size=5)
-    assert demo.translated_by_a_server(model, tmp_path, sentences[:3]) == (expected, "demo/1")
+    assert translated_by_a_server(model, tmp_path, sentences[:3]) == (expected, "demo/1")

@@ -1,10 +1,13 @@
-"""Which sentence pairs a translator is trained on: options and files that scripts have in common."""
+"""Which sentence pairs a translator is trained on: options and files that commands have in common."""
 
-import _start  # noqa: F401  makes tfnmt importable
+import argparse
+
+from tfnmt.commands.parser import CommandParser
 from tfnmt.errors import UserError
 
 
-def add_parallel_files(parser):
+def add_parallel_files(parser: CommandParser) -> None:
+    """Options that name training and dev files."""
     add = parser.add_argument
     add("--source", metavar="F", help="training sentences, or a .tsv of both sides; .gz too (default: the sample)")
     add("--target", metavar="F", help="their translations, line by line")
@@ -12,7 +15,7 @@ def add_parallel_files(parser):
     add("--dev-target", metavar="F", help="their translations, line by line")
 
 
-def chosen_parallel_files(arguments, directory):
+def chosen_parallel_files(arguments: argparse.Namespace, directory: str) -> tuple:
     """(training, dev) `ParallelFiles` that the options name, or else the sample corpus, written to `directory`."""
     from tfnmt.data.parallel import ParallelFiles
     from tfnmt.data.samples.translation import write_sample

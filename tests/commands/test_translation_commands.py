@@ -1,4 +1,4 @@
-"""The three scripts of a translator: trained, scored and used as from the command line."""
+"""The commands of a translator: trained, scored and used as from the command line."""
 
 import csv
 import gzip
@@ -9,23 +9,16 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
-import average_checkpoints
-import evaluate_translator
-import make_shortlist
 import numpy as np
 import pytest
 import sacrebleu
-import score
-import train_translator
-import translate
 
 import tfnmt
+from tests.commands.calls import call, start
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 SIZES = ("source_embedding_size", "target_embedding_size", "encoder_units", "attention_units")
 SMALL = ["--epochs", "2", "--set", "decoder_units=8", *(f"{name}=8" for name in SIZES), "batch_size=8"]
 SMALL += ["checkpoint_steps=5", "selection=loss"]
@@ -35,18 +28,6 @@ SMALL += [
     "accumulation_steps=2",
     *(f"{name}_dropout=0.2" for name in ("source", "target", "state")),
 ]
-
-
-def call(script, *arguments):
-    """What a script prints to standard output, when called within this process."""
-    output = io.StringIO()
-    script.main(script.parser().parse_args([str(argument) for argument in arguments]), output)
-    return output.getvalue()
-
-
-def start(script, *arguments, **options):
-    """A script in a process of its own."""
-    return subprocess.Popen([sys.executable, SCRIPTS / script, *map(str, arguments)], stderr=subprocess.PIPE, **options)
 
 
 @pytest.fixture(scope="module")
@@ -72,14 +53,14 @@ def training_options(files):
 def model(training_options, tmp_path_factory):
     """The directory of a small translator, trained in one go."""
     directory = tmp_path_factory.mktemp("whole") / "model"
-    printed = call(train_translator, "--output", directory, *training_options)
+    printed = call("train-translator", "--output", directory, *training_options)
     assert printed.startswith(f"{directory}: best dev_loss ") and printed.endswith(", of epoch 2\n")
     return directory
 
 
 def test_a_training_killed_without_warning_goes_on(model, training_options, tmp_path):
     output = tmp_path / "model"
-    process = start("train_translator.py", "--output", output, *training_options, stdout=subprocess.PIPE)
+    process = start("train-translator", "--output", output, *training_options, stdout=subprocess.PIPE)
     while not (output / "checkpoints" / "step-5.index").exists():
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.01)
@@ -91,7 +72,7 @@ def test_a_training_killed_without_warning_goes_on(model, training_options, tmp_
     assert second == "7,815 weights; vocabularies of 182 and 231"
     assert not rest or rest[0] == "Epoch 1/2"
 
-    call(train_translator, "--output", output, *training_options, "--resume")
+    call("train-translator", "--output", output, *training_options, "--resume")
     resumed, whole = tfnmt.load(output), tfnmt.load(model)
     for value, expected in zip(resumed.get_weights(), whole.get_weights(), strict=True):
         np.testing.assert_array_equal(value, expected)
@@ -101,13 +82,13 @@ def test_a_training_killed_without_warning_goes_on(model, training_options, tmp_
 
 
 def translated(model, text, monkeypatch, *options):
-    """What translate.py makes of bytes on its standard input."""
+    """What `tfnmt translate` makes of bytes on its standard input."""
     return call_with(text, monkeypatch, "--model", model, *options)
 
 
 def call_with(text, monkeypatch, *options):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
-    return call(translate, *options)
+    return call("translate", *options)
 
 
 def test_translate_gives_a_line_for_a_line(model, monkeypatch):
@@ -148,7 +129,7 @@ def test_a_shortlist_is_made_and_used(model, files, monkeypatch, tmp_path):
     for name, size in (("all", 10_000), ("few", 1)):
         pairs = ["--source", files / "train.en.gz", "--target", files / "train.de.gz"]
         sizes = ["--words-per-word", size, "--frequent", size]
-        assert call(make_shortlist, "--model", model, *pairs, "--output", tmp_path / name, *sizes) == ""
+        assert call("make-shortlist", "--model", model, *pairs, "--output", tmp_path / name, *sizes) == ""
     of_all, of_few = (
         translated(model, text, monkeypatch, *options, "--shortlist", tmp_path / name) for name in ("all", "few")
     )
@@ -166,7 +147,7 @@ def test_scores_of_what_was_translated(model, monkeypatch, tmp_path):
     texts, scores = zip(*(line.split("\t") for line in twice.splitlines()), strict=True)
     (tmp_path / "target").write_text("".join(text + "\n" for text in texts), encoding="utf-8")
     files = ["--source", source, "--target", tmp_path / "target"]
-    *lines, totals = call(score, "--model", model, *files, "--word-level", "--json").splitlines()
+    *lines, totals = call("score", "--model", model, *files, "--word-level", "--json").splitlines()
     totals = json.loads(totals)
     for line, text, expected in zip(lines, texts, map(float, scores), strict=True):
         of_all, of_words = line.split("\t")
@@ -182,14 +163,14 @@ def test_scores_of_what_was_translated(model, monkeypatch, tmp_path):
 
 
 def test_averaged_checkpoints_are_a_model(model, monkeypatch, tmp_path):
-    printed = call(average_checkpoints, "--model", model, "--last", 2, "--output", tmp_path / "mean")
+    printed = call("average-checkpoints", "--model", model, "--last", 2, "--output", tmp_path / "mean")
     assert printed.startswith(f"{tmp_path / 'mean'}: the mean of step-")
     assert translated(tmp_path / "mean", b"A cat.\n", monkeypatch, "--method", "sample").count("\n") == 1
 
 
 def test_translate_answers_while_it_is_fed_and_stops_quietly_when_nobody_listens(model):
     window = b"The dog sees a red ball.\n" * 50
-    process = start("translate.py", "--model", model, "--batch-size", 1, "--beam-size", 1, stdin=-1, stdout=-1)
+    process = start("translate", "--model", model, "--batch-size", 1, "--beam-size", 1, stdin=-1, stdout=-1)
     process.stdin.write(window)
     process.stdin.flush()
     answers = [process.stdout.readline() for _ in range(50)]
@@ -203,7 +184,7 @@ def test_translate_answers_while_it_is_fed_and_stops_quietly_when_nobody_listens
 
 def test_evaluate_prints_one_object(model, files, monkeypatch):
     printed = call(
-        evaluate_translator,
+        "evaluate-translator",
         *("--model", model, "--source", files / "test.en", "--target", files / "test.de"),
         *("--beam-size", 3, "--bleu-tokenize", "intl", "--json"),
     )
@@ -221,7 +202,7 @@ def test_evaluate_prints_one_object(model, files, monkeypatch):
 
 
 def test_evaluate_prints_a_table(model, files):
-    printed = call(evaluate_translator, "--model", model, "--source", files / "dev.tsv", "--beam-size", 1)
+    printed = call("evaluate-translator", "--model", model, "--source", files / "dev.tsv", "--beam-size", 1)
     table = dict(line.split(maxsplit=1) for line in printed.splitlines())
     assert set(table) >= {"loss", "perplexity", "bleu", "bleu_signature", "chrf", "chrf_signature"}
     assert table["sentences"] == "20"
@@ -245,22 +226,20 @@ def test_evaluate_prints_a_table(model, files):
 def test_training_options_that_are_wrong(options, complaint, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError) as caught:
-        call(train_translator, "--output", "model", *options)
+        call("train-translator", "--output", "model", *options)
     assert str(caught.value).startswith(complaint)
     assert not list(tmp_path.iterdir())
 
 
 def test_evaluating_a_target_without_a_source(model):
     with pytest.raises(UserError, match="--source is missing: the sentences that --target translates"):
-        call(evaluate_translator, "--model", model, "--target", "a.txt")
+        call("evaluate-translator", "--model", model, "--target", "a.txt")
 
 
-@pytest.mark.parametrize("script", ["translate.py", "evaluate_translator.py"])
+@pytest.mark.parametrize("verb", ["translate", "evaluate-translator"])
 @pytest.mark.parametrize("option, value", [("--beam-size", "0"), ("--batch-size", "-3"), ("--beam-size", "two")])
-def test_sizes_are_whole_numbers_from_1(script, option, value):
-    process = start(script, "--model", "absent", option, value, stdout=subprocess.PIPE)
-    assert process.communicate() == (
-        b"",
-        f"error: argument {option}: {value} is not a whole number from 1; --help lists all options\n".encode(),
-    )
-    assert process.returncode == 2
+def test_sizes_are_whole_numbers_from_1(verb, option, value, capsys):
+    with pytest.raises(SystemExit) as ended:
+        call(verb, "--model", "absent", option, value)
+    complaint = f"error: argument {option}: {value} is not a whole number from 1; --help lists all options\n"
+    assert (ended.value.code, capsys.readouterr()) == (2, ("", complaint))

@@ -1,23 +1,15 @@
-"""The script that draws concepts."""
+"""The command that draws concepts."""
 
-import io
-
-import concepts
 import pytest
 
+from tests.commands.calls import call
 from tfnmt.errors import UserError
 from tfnmt_programs.concepts import CONCEPTS, find_concept
 
 
-def call(*arguments):
-    output = io.StringIO()
-    concepts.main(concepts.parser().parse_args([str(argument) for argument in arguments]), output)
-    return output.getvalue()
-
-
 def test_a_concept_is_drawn_twice_alike(tmp_path):
     for folder in ("a", "b"):
-        line = call("units", "--output", tmp_path / folder)
+        line = call("concepts", "units", "--output", tmp_path / folder)
         assert line.startswith("units: ") and line.count("\n") == 1
     for ending, beginning in (("png", b"\x89PNG"), ("svg", b"<?xml")):
         content = (tmp_path / "a" / f"units.{ending}").read_bytes()
@@ -27,7 +19,7 @@ def test_a_concept_is_drawn_twice_alike(tmp_path):
 
 def test_several_concepts_are_drawn_in_the_order_asked_for(tmp_path):
     names = ["cross_correlation", "nonlinearity", "convolution", "logistic_regression"]  # the others take their time
-    told = call(*names, "--output", tmp_path, "--format", "svg")
+    told = call("concepts", *names, "--output", tmp_path, "--format", "svg")
     assert [line.split(":")[0] for line in told.splitlines()] == names
     assert {path.name for path in tmp_path.iterdir()} == {f"{name}.svg" for name in names}
 
@@ -38,5 +30,5 @@ def test_every_concept_can_be_shown():
 
 def test_a_concept_that_is_not_there(tmp_path):
     with pytest.raises(UserError, match="unknown concept 'pool'; the nearest is 'pooling' of logistic_regression, "):
-        call("pool", "--output", tmp_path / "none")
+        call("concepts", "pool", "--output", tmp_path / "none")
     assert not (tmp_path / "none").exists()

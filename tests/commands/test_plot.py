@@ -1,23 +1,14 @@
-"""The script that draws figures: its options; the figures themselves have tests of their own."""
+"""The command that draws figures: its options; the figures themselves have tests of their own."""
 
-import io
-
-import plot
 import pytest
 
+from tests.commands.calls import call
 from tfnmt.errors import UserError
-
-
-def call(*arguments):
-    output = io.StringIO()
-    arguments = plot.parser().parse_args([str(argument) for argument in arguments])
-    plot.main(arguments, output)
-    return output.getvalue()
 
 
 def test_trees_are_drawn(tmp_path):
     path = tmp_path / "trees.svg"
-    call("tree", "--output", path, "--brackets", "( a b )", "( ( a b ) c )", "--title", "given", "learned")
+    call("plot", "tree", "--output", path, "--brackets", "( a b )", "( ( a b ) c )", "--title", "given", "learned")
     drawn = path.read_text(encoding="utf-8")
     assert "given" in drawn and "learned" in drawn
 
@@ -30,21 +21,21 @@ def test_a_models_tree_stands_beside_the_one_given(tmp_path, monkeypatch):
 
     monkeypatch.setattr("tfnmt.load", lambda directory, kind: Parser(), raising=False)
     path = tmp_path / "trees.svg"
-    told = call("tree", "--output", path, "--brackets", "( ( a b ) c )", "--model", "runs/reinforced")
+    told = call("plot", "tree", "--output", path, "--brackets", "( ( a b ) c )", "--model", "runs/reinforced")
     assert told == "runs/reinforced\t( a ( b c ) )\n"
     drawn = path.read_text(encoding="utf-8")
     assert "given" in drawn and "reinforced" in drawn
 
 
 def test_the_stack_is_drawn_and_told(tmp_path):
-    told = call("stack", "--output", tmp_path / "a.png", "--brackets", "( a ( b c ) )")
+    told = call("plot", "stack", "--output", tmp_path / "a.png", "--brackets", "( a ( b c ) )")
     assert told.splitlines() == ["begin\t\ta b c", "SHIFT × 3\ta | b | c\t", "REDUCE × 2\t(a (b c))\t", "pop\t\t"]
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_growth_is_measured_and_drawn(tmp_path):
     path = tmp_path / "growth.svg"
-    told = call("growth", "--output", path, "--encoder", "spinn-pi-nt", "--lengths", "3", "2", "--pairs", "1")
+    told = call("plot", "growth", "--output", path, "--encoder", "spinn-pi-nt", "--lengths", "3", "2", "--pairs", "1")
     assert [line.split("\t")[:2] for line in told.splitlines()] == [
         ["spinn-pi-nt", "2 words"],
         ["spinn-pi-nt", "3 words"],
@@ -54,7 +45,7 @@ def test_growth_is_measured_and_drawn(tmp_path):
 
 def test_a_batch_is_drawn_and_told(tmp_path):
     path = tmp_path / "batch.svg"
-    told = call("batch", "--output", path, "--brackets", "( ( a b ) c )", "( d e )")
+    told = call("plot", "batch", "--output", path, "--brackets", "( ( a b ) c )", "( d e )")
     assert told.splitlines() == [
         "height 1\t( a b ) | ( d e )",
         "height 2\t( ( a b ) c )",
@@ -83,6 +74,6 @@ def test_a_batch_is_drawn_and_told(tmp_path):
 def test_what_is_wrong_is_said(options, complaint, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError) as caught:
-        call(*options)
+        call("plot", *options)
     assert str(caught.value).startswith(complaint)
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""What a user sees of a script: each test runs one, as a user would."""
+"""What a user sees of a command: each test runs one, as a user would."""
 
 import os
 import signal
@@ -8,32 +8,35 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+from tfnmt.commands.main import VERBS, main
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
 def start(tmp_path):
-    """Write a script with the given body of `main` and start it in an empty folder; return the process."""
+    """Write a command with the given body of `main` and start it in an empty folder; return the process."""
 
-    def start_script(body, *arguments, **options):
-        script = tmp_path / "script.py"
+    def start_command(body, *arguments, **options):
+        script = tmp_path / "command.py"
         script.write_text(
-            "import argparse, os, signal, sys\n"
-            "from _start import run\n"
+            "import os, signal, sys\n"
+            "from tfnmt.commands.parser import CommandParser\n"
+            "from tfnmt.commands.run import run\n"
             "def main(arguments, output):\n"
             + "".join(f"    {line}\n" for line in body.splitlines())
-            + "run(main, argparse.ArgumentParser())\n"
+            + "run(main, CommandParser())\n"
         )
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TF_")}
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
         return subprocess.Popen(
             [sys.executable, script, *arguments],
-            env=environment | {"PYTHONPATH": str(SCRIPTS)} | options.pop("env", {}),
+            env=environment | {"PYTHONPATH": str(ROOT)} | options.pop("env", {}),
             cwd=tmp_path,
             **options,
         )
 
-    return start_script
+    return start_command
 
 
 def finish(process):
@@ -72,8 +75,8 @@ print("Übersetzung", file=output)"""
 
 def test_what_a_failing_import_said_is_shown(start):
     body = """\
-import _start
-with _start._standard_error_held_back():
+from tfnmt.commands.run import _standard_error_held_back
+with _standard_error_held_back():
     os.write(2, b"said in C++\\n")
     raise ImportError("library missing")"""
     status, _, errors = finish(start(body, env=WITHOUT_TENSORFLOW))
@@ -91,6 +94,15 @@ raise UserError("a.txt:3: not UTF-8;\\nconvert it")"""
     assert (status, output, errors) == (2, "found so far\n", "error: a.txt:3: not UTF-8; convert it\n")
 
 
+def test_what_the_library_logs_is_a_plain_line(start):
+    body = """\
+import logging
+logging.getLogger("tfnmt.training.run").info("kept all %d pairs", 90)
+logging.getLogger("tfnmt.training.run").debug("nobody asked")
+logging.getLogger("other").info("nor for this")"""
+    assert finish(start(body, env=WITHOUT_TENSORFLOW)) == (0, "", "kept all 90 pairs\n")
+
+
 def test_a_user_error_within_a_dataset_is_one_line_too(start):
     body = """\
 import tensorflow as tf
@@ -103,18 +115,18 @@ list(dataset.prefetch(1))"""
     assert finish(start(body)) == (2, "", "error: a.txt:3: not UTF-8\n")
 
 
-def test_an_empty_output_is_one_line():
-    command = [sys.executable, SCRIPTS / "make_listops.py", "--output", "", "--count", "1", "--seed", "1"]
-    told = subprocess.run(command, capture_output=True, text=True)
-    assert (told.returncode, told.stderr) == (2, "error: --output is empty; --help lists all options\n")
+def test_an_empty_output_is_one_line(capfd):
+    with pytest.raises(SystemExit) as ended:
+        main(["make-listops", "--output", "", "--count", "1", "--seed", "1"])
+    assert (ended.value.code, capfd.readouterr()) == (2, ("", "error: --output is empty; --help lists all options\n"))
 
 
 def test_closed_standard_output_is_one_line_and_closed_input_is_empty(start, tmp_path):
     start("print(repr(sys.stdin.read()), file=output)", env=WITHOUT_TENSORFLOW).communicate()
-    environment = os.environ | WITHOUT_TENSORFLOW | {"PYTHONPATH": str(SCRIPTS)}
+    environment = os.environ | WITHOUT_TENSORFLOW | {"PYTHONPATH": str(ROOT)}
 
     def run_with(closed):
-        command = f"exec {sys.executable} script.py {closed}"
+        command = f"exec {sys.executable} command.py {closed}"
         told = subprocess.run(command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True)
         return told.returncode, told.stdout, told.stderr
 
@@ -169,9 +181,9 @@ def test_a_full_disk_under_standard_output_is_one_line(start):
 
 @pytest.fixture
 def tensorflow_forbidden(tmp_path):
-    """Importing TensorFlow fails in the scripts that the test starts with this environment."""
+    """Importing TensorFlow fails in the commands that the test starts with this environment."""
     (tmp_path / "tensorflow.py").write_text("raise AssertionError('TensorFlow was imported')")
-    return {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(SCRIPTS)])}
+    return {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
 
 
 def test_mistyped_options_do_not_wait_for_tensorflow(start, tensorflow_forbidden):
@@ -180,18 +192,14 @@ def test_mistyped_options_do_not_wait_for_tensorflow(start, tensorflow_forbidden
     assert "unrecognized arguments: --nothing" in errors
 
 
-@pytest.mark.parametrize(
-    "script",
-    [script for script in sorted(SCRIPTS.glob("[a-z]*.py")) if "from _start import" in script.read_text()],
-    ids=lambda script: script.name,
-)
-def test_help_of_every_script_does_not_wait_for_tensorflow(script, tensorflow_forbidden, tmp_path):
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_of_every_verb_does_not_wait_for_tensorflow(verb, tensorflow_forbidden, tmp_path):
     finished = subprocess.run(
-        [sys.executable, script, "--help"],
+        [sys.executable, ROOT / "scripts" / f"{verb.replace('-', '_')}.py", "--help"],
         env=os.environ | tensorflow_forbidden,
         cwd=tmp_path,
         capture_output=True,
         text=True,
     )
     assert (finished.returncode, finished.stderr) == (0, "")
-    assert finished.stdout.startswith("usage: ")
+    assert finished.stdout.startswith(f"usage: tfnmt {verb} ")

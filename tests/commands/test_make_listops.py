@@ -1,17 +1,15 @@
-"""scripts/make_listops.py: what stands in the file."""
-
-import io
+"""`tfnmt make-listops`: what stands in the file."""
 
 import pytest
-from make_listops import main, parser
 
+from tests.commands.calls import call
 from tfnmt.errors import UserError
 
 
 def test_lines_are_written_that_no_excluded_file_has(tmp_path):
     def run(name, *options):
         arguments = ["--output", str(tmp_path / name), "--count", "40", "--seed", "2", *map(str, options)]
-        main(parser().parse_args(arguments), io.StringIO())
+        call("make-listops", *arguments)
         return (tmp_path / name).read_text().splitlines()
 
     first = run("first")

@@ -1,7 +1,6 @@
 """The benchmark: what it counts, how it alternates, how it speaks with a peer. None has to be installed."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tests.commands.calls import call
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.errors import UserError
 from tfnmt.text.configuration import TextConfiguration
@@ -25,8 +25,6 @@ from tfnmt_programs.benchmarks.reading_speed import reading_speed, write_pairs
 from tfnmt_programs.benchmarks.tensorboard_cost import tensorboard_cost
 from tfnmt_programs.benchmarks.translator_training import compare_training, our_model
 from tfnmt_programs.benchmarks.work import meets, our_weights, products_per_target_word
-
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "benchmark.py"
 
 # Two pairs: 3 and 1 source words, 2 and 2 target words.
 SOURCE = np.array([[5, 6, 3], [3, 0, 0]])
@@ -160,10 +158,11 @@ def test_a_worker_that_ends_says_why(tmp_path):
         PeerProcess(tmp_path / "nowhere" / "python", worker, tmp_path, {})
 
 
-def test_a_peer_is_asked_for_at_once():
-    finished = subprocess.run([sys.executable, SCRIPT, "train-translator"], capture_output=True, text=True)
-    assert finished.returncode == 2
-    (line,) = finished.stderr.splitlines()
+def test_a_peer_is_asked_for_at_once(capsys):
+    with pytest.raises(SystemExit) as ended:
+        call("benchmark", "train-translator")
+    assert ended.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("error: the following arguments are required: --peer, --peer-python")
 
 

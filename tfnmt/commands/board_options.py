@@ -1,14 +1,18 @@
-"""What training scripts have in common: what they write for TensorBoard."""
+"""What training commands have in common: what they write for TensorBoard."""
 
+import argparse
+
+from tfnmt.commands.parser import CommandParser
 from tfnmt.errors import UserError
 
 
-def add_board_options(parser):
+def add_board_options(parser: CommandParser) -> None:
+    """Options about TensorBoard."""
     parser.add_argument("--no-board", action="store_true", help="write nothing for TensorBoard to DIR/logs")
     parser.add_argument("--profile-steps", metavar="A-B", help="let TensorFlow's profiler watch these batches")
 
 
-def profiled_steps(arguments):
+def profiled_steps(arguments: argparse.Namespace) -> tuple[int, int] | None:
     """ "A-B" → (A, B), or None if not asked for."""
     text = arguments.profile_steps
     if text is None:

@@ -1,0 +1,81 @@
+"""The command `tfnmt` itself: its verbs, its help, completion."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tfnmt
+from tfnmt.commands.main import VERBS, load_command, main
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+
+def ended(capsys, *arguments):
+    """Status, standard output and standard error of `tfnmt` with these arguments."""
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    return end.value.code, *capsys.readouterr()
+
+
+def test_every_script_is_a_verb_and_every_verb_a_script():
+    assert {path.stem.replace("_", "-") for path in SCRIPTS.glob("*.py")} == set(VERBS)
+
+
+def test_help_lists_every_verb_in_one_line(capsys):
+    status, output, errors = ended(capsys, "--help")
+    assert (status, errors) == (0, "")
+    lines = [line.split(maxsplit=1) for line in output.splitlines()]
+    assert [line for line in lines if line[:1] in [[verb] for verb in VERBS]] == [list(item) for item in VERBS.items()]
+
+
+def test_a_verb_says_what_it_does():
+    assert all(load_command(verb).__doc__ for verb in VERBS)
+
+
+@pytest.mark.parametrize(
+    "arguments, complaint",
+    [
+        (["tain-translator"], "unknown verb 'tain-translator'; the nearest is 'train-translator'"),
+        ([""], "unknown verb ''; the nearest is "),
+        ([], "a verb is missing"),
+        (["--nothing"], "unrecognized arguments: --nothing"),
+        (["translate", "--modle", "m"], "the following arguments are required: --model"),
+        (["plot", "tree"], "the following arguments are required: --output"),
+        (["--print-completion", "fish"], "argument --print-completion: invalid choice: 'fish'"),
+    ],
+)
+def test_what_is_mistyped_is_one_line_and_status_2(arguments, complaint, capsys):
+    status, output, errors = ended(capsys, *arguments)
+    assert (status, output) == (2, "") and errors.startswith(f"error: {complaint}") and errors.count("\n") == 1
+
+
+def test_version_of_the_package_as_a_process():
+    finished = subprocess.run(
+        [sys.executable, "-m", "tfnmt", "--version"], capture_output=True, text=True, cwd=SCRIPTS.parent
+    )
+    assert (finished.returncode, finished.stdout) == (0, f"tfnmt {tfnmt.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    "words, expected",
+    [
+        (["tfnmt", "train-"], {"train-translator", "train-classifier"}),
+        (["tfnmt", "translate", "--le"], {"--length-penalty"}),
+        (["tfnmt", "translate", "--method", ""], {"greedy", "sample", "beam"}),
+        (["tfnmt", "plot", "len"], {"length"}),
+        (["tfnmt", "parse", "--model", "mod"], {"models"}),
+    ],
+)
+def test_bash_completes(words, expected, tmp_path, capsys):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "modest.txt").touch()  # a file, where a folder is asked for
+    status, script, _ = ended(capsys, "--print-completion", "bash")
+    assert status == 0
+    typed = " ".join(f"'{word}'" for word in words)
+    script += (
+        f"\nCOMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _shtab_tfnmt\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"\n"
+    )
+    finished = subprocess.run(["bash"], input=script, capture_output=True, text=True, cwd=tmp_path)
+    assert set(finished.stdout.split()) == expected, finished.stderr

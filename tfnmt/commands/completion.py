@@ -1,0 +1,36 @@
+"""Shell completion: the script that `tfnmt --print-completion` prints."""
+
+import argparse
+from typing import Any
+
+import shtab
+
+from tfnmt.commands.main import VERBS, load_command, main_parser
+from tfnmt.commands.parser import CommandParser
+
+COMPLETED = {"F": shtab.FILE, "DIR": shtab.DIRECTORY}
+"""What completes an option's value, by its metavar."""
+
+
+class CompletedParser(CommandParser):
+    """A parser that tells shtab which options take files and folders."""
+
+    def add_argument(self, *names: str, **options: Any) -> argparse.Action:
+        """As in `ArgumentParser`."""
+        action = super().add_argument(*names, **options)
+        if options.get("metavar") in COMPLETED:
+            action.complete = COMPLETED[options["metavar"]]
+        return action
+
+
+def completion(shell: str) -> str:
+    """A script that completes verbs, options, their choices and file names.
+
+    Args:
+        shell: "bash" or "zsh".
+    """
+    parser = main_parser(CompletedParser)
+    verbs = parser.add_subparsers()
+    for verb, meaning in VERBS.items():
+        load_command(verb).add_options(verbs.add_parser(verb, help=meaning))
+    return shtab.complete(parser, shell)

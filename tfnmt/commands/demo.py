@@ -1,0 +1,62 @@
+"""Train a small translator on the project's own sample corpus, score it on the hold-out, and serve it."""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+from typing import TextIO
+
+from tfnmt.commands.parser import CommandParser
+from tfnmt.commands.server_process import server_process
+
+
+def add_options(parser: CommandParser) -> None:
+    parser.add_argument("--output", metavar="DIR", help="keep the model there (default: nowhere)")
+
+
+def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    from tfnmt.data.parallel import ParallelFiles
+    from tfnmt.data.samples.translation import write_sample
+    from tfnmt.translation.evaluation import evaluate_translator
+    from tfnmt.translation.presets import find_preset
+    from tfnmt.translation.training import train_translator
+
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as directory:
+        sample = write_sample(directory)
+        training, dev, test = (
+            ParallelFiles(sample[f"{part}.en"], sample[f"{part}.de"]) for part in ("train", "dev", "test")
+        )
+        print("Training the preset `tiny` on the sample corpus, English to German.", file=output, flush=True)
+        model, _ = train_translator(arguments.output or Path(directory, "model"), find_preset("tiny"), training, dev)
+        figures, translations = evaluate_translator(model, test)
+        sources, references = (list(side) for side in test.sides())
+        served, version = translated_by_a_server(model, Path(directory, "saved_models"), sources[:3])
+
+    print("\nThe hold-out: every sentence has words together that training never had together.", file=output)
+    for name in ("bleu", "chrf", "perplexity"):
+        print(f"{name:>12}  {figures[name]:.2f}", file=output)
+    for i in range(0, len(sources), len(sources) // 6):
+        print(f"\n{'source':>12}  {sources[i]}", file=output)
+        print(f"{'translation':>12}  {translations[i]}", file=output)
+        print(f"{'reference':>12}  {references[i]}", file=output)
+    print(f"\nExported as one SavedModel, {version}, and asked by HTTP:", file=output)
+    for source, translation in zip(sources, served, strict=False):
+        print(f"\n{'source':>12}  {source}\n{'answer':>12}  {translation}", file=output)
+    print(f"\n{time.monotonic() - start:.0f} seconds in all.", file=output)
+
+
+def translated_by_a_server(model, directory, sentences):
+    """Export a model to a folder, start the server on it, translate by HTTP and stop it.
+
+    Returns:
+        (translations, version): of the sentences, and the exported version as NAME/VERSION.
+    """
+    from tfnmt.models import create_servable
+    from tfnmt.serving.client import connect
+    from tfnmt.serving.export import export
+
+    path = export(create_servable([model]), directory, "demo")
+    with server_process(directory) as (url, _), connect(url) as client:
+        translations = client.predict("demo", {"text": sentences})["translation"]
+    return translations, f"{path.parent.name}/{path.name}"

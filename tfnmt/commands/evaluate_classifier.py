@@ -1,0 +1,31 @@
+"""Score a classifier on files of labelled examples, or on the dev part of its task's sample corpus."""
+
+import argparse
+import json
+import tempfile
+from typing import TextIO
+
+from tfnmt.commands.parser import CommandParser, positive
+
+
+def add_options(parser: CommandParser) -> None:
+    parser.add_argument("--model", required=True, metavar="DIR", help="the model directory")
+    parser.add_argument("--data", nargs="+", metavar="F", help="labelled examples (default: the sample's dev part)")
+    parser.add_argument("--batch-size", type=positive, default=128, metavar="N", help="examples at once (default: 128)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    import tfnmt
+    from tfnmt.classification.evaluation import evaluate_classifier
+    from tfnmt.data.tasks import TASKS
+
+    model = tfnmt.load(arguments.model, "classifier")
+    with tempfile.TemporaryDirectory() as directory:
+        files = arguments.data or [TASKS[model.configuration.task].write_sample(directory)["dev"]]
+        figures = evaluate_classifier(model, files, arguments.batch_size)
+    if arguments.json:
+        print(json.dumps(figures), file=output)
+    else:
+        for name, value in figures.items():
+            print(f"{name:>20}  {value:.4f}" if isinstance(value, float) else f"{name:>20}  {value}", file=output)

@@ -1,0 +1,104 @@
+"""Export a trained model, or several as an ensemble, as the next version of a servable: OUTPUT/NAME/VERSION."""
+
+import argparse
+from typing import TextIO
+
+from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.errors import UserError
+
+
+def add_options(parser: CommandParser) -> None:
+    parser.add_argument("--model", required=True, nargs="+", metavar="DIR", help="the model directory, or several")
+    parser.add_argument("--name", required=True, metavar="NAME", help="what the server calls the model")
+    parser.add_argument(
+        "--output", default="saved_models", metavar="DIR", help="the folder of all servables (default: saved_models)"
+    )
+    parser.add_argument("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
+    parser.add_argument(
+        "--n-best", type=positive, metavar="N", help="translations of the signature nbest (default: the beam size)"
+    )
+    parser.add_argument(
+        "--length-penalty",
+        type=float,
+        default=1.0,
+        metavar="A",
+        help="log-probabilities are divided by length to this power (default: 1)",
+    )
+    parser.add_argument(
+        "--quantize",
+        default="none",
+        choices=("none", "float16", "int8"),
+        help="keep the matrices in fewer bits, and print what is won and lost by it (default: none)",
+    )
+    parser.add_argument(
+        "--source", metavar="F", help="sentences to compare translators on (default: 100 of the sample's hold-out)"
+    )
+    parser.add_argument("--target", metavar="F", help="their reference translations, line by line")
+    parser.add_argument(
+        "--bleu-tokenize",
+        default="13a",
+        choices=("13a", "intl", "char", "none"),
+        help="sacrebleu's tokenization of both (default: 13a)",
+    )
+    parser.add_argument(
+        "--precision",
+        default="float32",
+        choices=("float32", "bfloat16"),
+        help="what a translator's products are computed in, whatever is kept (default: float32)",
+    )
+    parser.add_argument("--shortlist", metavar="F", help="score likely words only: a file of tfnmt make-shortlist")
+
+
+def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    import tfnmt
+    from tfnmt.models import create_servable
+    from tfnmt.serving.comparison import compare_with_float32
+    from tfnmt.serving.export import export
+    from tfnmt.translation.search_configuration import SearchConfiguration
+    from tfnmt.translation.shortlist import load_shortlist
+
+    pairs = _pairs(arguments)
+    models = [tfnmt.load(directory, "translator" if arguments.source else None) for directory in arguments.model]
+    search = SearchConfiguration(
+        beam_size=arguments.beam_size,
+        n_best=arguments.n_best or arguments.beam_size,
+        length_penalty=arguments.length_penalty,
+        precision=arguments.precision,
+    )
+    shortlist = load_shortlist(arguments.shortlist) if arguments.shortlist else None
+    servable = create_servable(models, search, arguments.quantize, shortlist)
+    path = export(servable, arguments.output, arguments.name)
+    print(path, file=output)
+    if arguments.quantize != "none":
+        texts, references = (list(side) for side in zip(*pairs, strict=True))
+        if servable.kind == "classifier":
+            texts, references = [_right_branching(text) for text in texts], None
+        whole = create_servable(models, search)
+        figures = compare_with_float32(path, whole, texts, references, arguments.bleu_tokenize)
+        for name, value in figures.items():
+            print(f"{name:>32}  {value:,.2f}" if isinstance(value, float) else f"{name:>32}  {value:,}", file=output)
+
+
+def _pairs(arguments):
+    """Sentences and translations on which smaller weights are compared, or None where there are none."""
+    from tfnmt.data.parallel import check_parallel, read_sides
+    from tfnmt.data.samples.translation import sample_pairs
+
+    if arguments.source is None and arguments.target is not None:
+        raise UserError("--source is missing: the sentences that --target translates")
+    if arguments.quantize == "none":
+        if arguments.source is not None:
+            raise UserError("--source means nothing with --quantize none: nothing is compared")
+        return None
+    if arguments.source is None:
+        return sample_pairs(100, seed=0, split="test")
+    check_parallel(arguments.source, arguments.target)
+    return list(zip(*read_sides(arguments.source, arguments.target), strict=True))
+
+
+def _right_branching(text):
+    """A tree over a sentence, for models that need one."""
+    *others, tree = text.split()
+    for word in reversed(others):
+        tree = f"( {word} {tree} )"
+    return tree

@@ -1,0 +1,49 @@
+"""Make a shortlist: of each source word, the target words that it is translated by most often in parallel text.
+
+With it, `tfnmt translate`, `export` and `benchmark` score these words alone: faster, where a model has many words.
+"""
+
+import argparse
+import itertools
+from typing import TextIO
+
+from tfnmt.commands.parser import CommandParser, positive
+
+
+def add_options(parser: CommandParser) -> None:
+    add = parser.add_argument
+    add("--model", required=True, metavar="DIR", help="the model whose words it is made of")
+    add("--source", required=True, metavar="F", help="sentences, or a .tsv of both sides; .gz too")
+    add("--target", metavar="F", help="their translations, line by line")
+    add("--output", required=True, metavar="F", help="the file to write")
+    add("--words-per-word", type=positive, default=30, metavar="K", help="translations of each word (default: 30)")
+    add("--frequent", type=positive, default=200, metavar="N", help="most frequent words, always in it (default: 200)")
+    add("--pairs", type=positive, default=200_000, metavar="N", help="read so many pairs at most (default: 200000)")
+
+
+def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    import tfnmt
+    from tfnmt.data.parallel import ParallelFiles
+    from tfnmt.text.tokenizers import END
+    from tfnmt.training.runs import say
+    from tfnmt.translation.shortlist import Shortlist, translation_table
+
+    model = tfnmt.load(arguments.model, "translator")
+    files = ParallelFiles(arguments.source, arguments.target)
+    files.check()
+    tokenizers = model.source_tokenizer, model.target_tokenizer
+
+    def pairs():
+        read = itertools.islice(zip(*files.sides(), strict=True), arguments.pairs)
+        while chunk := list(itertools.islice(read, 1000)):
+            sides = (
+                tokenizer.encode(lines).to_list()
+                for tokenizer, lines in zip(tokenizers, zip(*chunk, strict=True), strict=True)
+            )
+            yield from (([*source, END], target) for source, target in zip(*sides, strict=True))
+
+    sizes = tuple(tokenizer.vocabulary_size for tokenizer in tokenizers)
+    table, occurrences = translation_table(pairs(), *sizes, arguments.words_per_word)
+    frequent = occurrences.argsort()[::-1][: arguments.frequent]
+    Shortlist(table, frequent, sizes[1]).save(arguments.output)
+    say(f"{arguments.output}: {arguments.words_per_word} translations of each of {sizes[0]:,} words")

@@ -1,0 +1,21 @@
+"""Parse standard input to standard output: a sentence a line in, its tree in binary brackets out, in order."""
+
+import argparse
+import sys
+from typing import TextIO
+
+from tfnmt.commands.parser import CommandParser, positive
+
+
+def add_options(parser: CommandParser) -> None:
+    parser.add_argument("--model", required=True, metavar="DIR", help="the directory of a model that parses")
+    parser.add_argument("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
+
+
+def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    import tfnmt
+    from tfnmt.translation.streaming import parse_stream
+
+    model = tfnmt.load(arguments.model, "classifier")
+    for tree in parse_stream(model, sys.stdin.buffer, arguments.batch_size):
+        print(tree, file=output, flush=True)

@@ -1,0 +1,19 @@
+"""The option parser of all commands."""
+
+import argparse
+from typing import NoReturn
+
+
+class CommandParser(argparse.ArgumentParser):
+    """An `ArgumentParser` whose errors are one line on standard error and status 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong with the command line, and exit."""
+        self.exit(2, f"error: {' '.join(message.splitlines())}; --help lists all options\n")
+
+
+def positive(text: str) -> int:
+    """For `type=` of an option: a whole number from 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1")
+    return int(text)

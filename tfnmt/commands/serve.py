@@ -1,0 +1,49 @@
+"""Serve exported models to this machine, as TensorFlow Serving would: by REST, by gRPC, and on a page at /."""
+
+import argparse
+from typing import TextIO
+
+from tfnmt.commands.parser import CommandParser, positive
+
+
+def add_options(parser: CommandParser) -> None:
+    add = parser.add_argument
+    add("--models", default="saved_models", metavar="DIR", help="the folder of servables (default: saved_models)")
+    add("--host", default="127.0.0.1", help="0.0.0.0 lets other machines in (default: 127.0.0.1, this one alone)")
+    add("--rest-port", type=port, default=8501, metavar="N", help="0 is any that is free (default: 8501)")
+    add("--grpc-port", type=port, default=8500, metavar="N", help="0 is any that is free (default: 8500)")
+    add("--max-batch-size", type=positive, metavar="N", help="texts computed at once (default: as in batching.config)")
+    add(
+        "--batch-wait-ms",
+        type=milliseconds,
+        metavar="T",
+        help="how long a text waits for others (default: as in batching.config)",
+    )
+
+
+def port(text):
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text} is not a port: a whole number from 0 to 65535")
+    return int(text)
+
+
+def milliseconds(text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 60_000:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of milliseconds from 0 to 60000")
+    return value
+
+
+def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    from tfnmt.serving.server import Address, batching_options, run_server
+
+    def ready(address):
+        host = f"[{address.host}]" if ":" in address.host else address.host
+        print(f"REST http://{host}:{address.rest_port} gRPC {host}:{address.grpc_port}", file=output, flush=True)
+
+    options = batching_options(arguments.models, arguments.max_batch_size, arguments.batch_wait_ms)
+    address = Address(arguments.host, arguments.rest_port, arguments.grpc_port)
+    run_server(arguments.models, address, options, ready)

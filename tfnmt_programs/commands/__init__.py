@@ -1,0 +1,1 @@
+"""Commands of programs that use the library; `tfnmt` finds them by name (tfnmt/commands/main.py)."""

@@ -1,0 +1,65 @@
+"""Put the same models side by side, as static graphs and define-by-run: whether they are equal, and what each costs.
+
+Writes comparison.md, times.png and graphs.png into the folder --output. The defaults take a minute or two;
+--batch-sizes 1 4 16 64 256 --lengths 5 10 20 50 100 is the whole range, and takes long.
+"""
+
+import argparse
+import json
+from pathlib import Path
+from typing import TextIO
+
+from tfnmt.commands.parser import CommandParser, positive
+
+CASES = ("encoder", "decoder", "spinn-pi-nt", "spinn-pi", "spinn", "rl-spinn")
+
+
+def add_options(parser: CommandParser) -> None:
+    parser.add_argument("--output", required=True, metavar="DIR", help="folder that it writes to")
+    parser.add_argument("--models", nargs="+", choices=CASES, default=CASES, metavar="M", help=f"of {', '.join(CASES)}")
+    parser.add_argument("--units", type=positive, default=64, metavar="N", help="size of their states (default: 64)")
+    parser.add_argument("--batch-sizes", type=positive, nargs="+", default=(1, 16), metavar="N", help="default: 1 16")
+    parser.add_argument("--lengths", type=positive, nargs="+", default=(5, 20), metavar="N", help="default: 5 20")
+    parser.add_argument("--repetitions", type=positive, default=5, metavar="N", help="of each step (default: 5)")
+    parser.add_argument(
+        "--peer-python", metavar="PATH", help="a Python that has torch, to put the same models in PyTorch beside"
+    )
+    parser.add_argument("--threads", type=positive, default=2, metavar="N", help="threads of each side (default: 2)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    import dataclasses
+    import sys
+
+    import tensorflow as tf
+
+    from tfnmt_programs.graphs.cases import make_cases
+    from tfnmt_programs.graphs.comparison import compare
+    from tfnmt_programs.graphs.pictures import draw_static_and_by_run, draw_times
+    from tfnmt_programs.graphs.report import report
+    from tfnmt_programs.graphs.stack_traces import traces
+
+    tf.config.threading.set_intra_op_parallelism_threads(arguments.threads)
+    tf.config.threading.set_inter_op_parallelism_threads(arguments.threads)
+
+    def say(line):
+        print(line, file=sys.stderr)
+
+    directory = Path(arguments.output)
+    directory.mkdir(parents=True, exist_ok=True)
+    cases = make_cases()
+    sizes = (arguments.units, sorted(arguments.batch_sizes), sorted(arguments.lengths), arguments.repetitions)
+    torch = (arguments.peer_python, arguments.threads) if arguments.peer_python else None
+    comparisons = [compare(cases[name], *sizes, torch=torch, say=say) for name in arguments.models]
+    text = report(comparisons, traces(), arguments.units)
+    (directory / "comparison.md").write_text(text, encoding="utf-8")
+    draw_times(comparisons).savefig(directory / "times.png", dpi=120)
+    draw_static_and_by_run().savefig(directory / "graphs.png", dpi=120)
+    if arguments.json:
+        figures = {
+            comparison.name: dataclasses.asdict(comparison) | {"equal": comparison.equal} for comparison in comparisons
+        }
+        print(json.dumps(figures), file=output)
+    else:
+        print(text, file=output)

@@ -1,0 +1,256 @@
+"""Draw figures, most of them from trained models, as PNG or SVG (by the ending of --output)."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import TextIO
+
+from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.errors import UserError
+
+
+def add_options(parser: CommandParser) -> None:
+    figures = parser.add_subparsers(dest="figure", required=True, metavar="FIGURE")
+    for add in (
+        add_length,
+        add_pca,
+        add_attention,
+        add_tree,
+        add_stack,
+        add_batch,
+        add_graphs,
+        add_growth,
+        add_saddle,
+    ):
+        add(figures)
+
+
+def add_figure(figures, name, draw, meaning, endings=".png or .svg"):
+    """A figure's own options; `draw(arguments, output)` makes it."""
+    figure = figures.add_parser(name, help=meaning, description=f"{meaning[0].upper()}{meaning[1:]}.")
+    figure.add_argument("--output", required=True, metavar="F", help=f"the picture, {endings}")
+    figure.set_defaults(draw=draw)
+    return figure
+
+
+def add_length(figures):
+    length = add_figure(figures, "length", draw_length, "BLEU by sentence length, a line for each model")
+    length.add_argument("--model", required=True, nargs="+", metavar="DIR", help="model directories")
+    length.add_argument("--source", required=True, metavar="F", help="sentences, or a .tsv of both sides")
+    length.add_argument("--target", metavar="F", help="their reference translations, line by line")
+    length.add_argument("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
+    length.add_argument("--bleu-tokenize", default="13a", choices=("13a", "intl", "char", "none"))
+
+
+def draw_length(arguments, output):
+    import tfnmt
+    from tfnmt.data.parallel import ParallelFiles
+    from tfnmt_programs.figures.length import bleu_by_length, draw_bleu_by_length
+
+    files = ParallelFiles(arguments.source, arguments.target)
+    files.check()
+    sources, references = (list(side) for side in files.sides())
+    rows_of_models = {}
+    for directory in arguments.model:
+        translations = tfnmt.load(directory, "translator").translate(sources, arguments.beam_size)
+        rows = bleu_by_length(sources, references, translations, tokenize=arguments.bleu_tokenize)
+        rows_of_models[Path(directory).resolve().name] = rows
+        for label, count, bleu in rows:
+            print(f"{Path(directory).resolve().name}\t{label} words\t{count} sentences\tBLEU {bleu:.2f}", file=output)
+    draw_bleu_by_length(rows_of_models).savefig(arguments.output, dpi=150)
+
+
+def add_pca(figures):
+    pca = add_figure(figures, "pca", draw_pca, "a translator's summary vectors of paraphrases, in two dimensions")
+    pca.add_argument("--model", required=True, metavar="DIR", help="the model directory")
+    pca.add_argument(
+        "--sentences",
+        metavar="F",
+        help="groups of sentences that say the same, an empty line between groups (default: six groups in the manner"
+        " of Multi30k, lowercased and tokenized English)",
+    )
+    pca.add_argument("--json", action="store_true", help="print the figures as one JSON object")
+
+
+def draw_pca(arguments, output):
+    import tfnmt
+    from tfnmt.inspection import summary_vectors as vectors
+    from tfnmt.inspection.figures import save
+
+    groups = vectors.PARAPHRASES if arguments.sentences is None else vectors.read_groups(arguments.sentences)
+    texts = [text for group in groups for text in group]
+    summaries = vectors.summary_vectors(tfnmt.load(arguments.model, "translator"), texts)
+    projected, explained = vectors.principal_components(summaries)
+    figures = {"sentences": len(texts), "groups": len(groups), "explained": explained.tolist()}
+    figures |= vectors.group_figures(summaries, [i for i, group in enumerate(groups) for _ in group])
+    save(vectors.draw_summary_vectors(projected, explained, groups), arguments.output)
+    print_figures(figures, arguments.json, output)
+
+
+def print_figures(figures, as_json, output):
+    if as_json:
+        print(json.dumps(figures), file=output)
+        return
+    for name, value in figures.items():
+        print(f"{name}\t{value:.3f}" if isinstance(value, float) else f"{name}\t{value}", file=output)
+
+
+def add_attention(figures):
+    attention = add_figure(figures, "attention", draw_attention, "where a translator looks while it writes")
+    attention.add_argument("--model", required=True, metavar="DIR", help="the model directory")
+    attention.add_argument("--sentence", required=True, nargs="+", metavar="TEXT", help="what to translate")
+    attention.add_argument("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
+
+
+def draw_attention(arguments, output):
+    import tfnmt
+    from tfnmt.inspection import attention
+    from tfnmt.inspection.figures import save
+
+    model = tfnmt.load(arguments.model, "translator")
+    matrices = attention.attention_matrices(model, arguments.sentence, arguments.beam_size)
+    save(attention.draw_attention(matrices), arguments.output)
+    for _, target, _ in matrices:
+        print(" ".join(target), file=output)
+
+
+def add_tree(figures):
+    tree = add_figure(figures, "tree", draw_tree, "binary trees side by side, such as given, predicted and learned")
+    tree.add_argument(
+        "--brackets",
+        nargs="+",
+        metavar="TREE",
+        help='such as "( ( The church ) ( has cracks ) )" (default: the sentence of the post on SPINN)',
+    )
+    tree.add_argument(
+        "--model",
+        nargs="+",
+        default=[],
+        metavar="DIR",
+        help="models that parse: each one's own tree of the first's words",
+    )
+    tree.add_argument("--title", nargs="+", metavar="TEXT", help="what stands over each tree, those of models last")
+
+
+def draw_tree(arguments, output):
+    import tfnmt
+    from tfnmt.inspection.figures import save
+    from tfnmt.inspection.trees import EXAMPLE, draw_trees
+
+    trees = [parsed(brackets) for brackets in arguments.brackets or [EXAMPLE]]
+    names = ["given"] * len(trees) if len(trees) == 1 else [f"given {i}" for i in range(1, len(trees) + 1)]
+    for directory in arguments.model:
+        (brackets,) = tfnmt.load(directory, "classifier").parse([" ".join(trees[0][0])])
+        print(f"{directory}\t{brackets}", file=output)
+        trees.append(parsed(brackets))
+        names.append(Path(directory).resolve().name)
+    titles = arguments.title or names
+    if len(titles) != len(trees) or len(set(titles)) != len(titles):
+        raise UserError(f"--title: give each of the {len(trees)} trees a title of its own")
+    save(draw_trees(dict(zip(titles, trees, strict=True))), arguments.output)
+
+
+def add_stack(figures):
+    stack = add_figure(figures, "stack", draw_stack, "shift-reduce parsing, as a strip of stacks and buffers")
+    stack.add_argument("--brackets", metavar="TREE", help="the parse (default: the sentence of the post on SPINN)")
+
+
+def draw_stack(arguments, output):
+    from tfnmt.inspection.figures import save
+    from tfnmt.inspection.trees import EXAMPLE, draw_shift_reduce, shift_reduce_steps
+
+    words, transitions = parsed(arguments.brackets or EXAMPLE)
+    save(draw_shift_reduce(words, transitions), arguments.output)
+    for action, stack, buffer in shift_reduce_steps(words, transitions):
+        print(f"{action}\t{' | '.join(stack)}\t{' '.join(buffer)}", file=output)
+
+
+def add_batch(figures):
+    batch = add_figure(
+        figures, "batch", draw_batch, "what a static graph composes together of a batch of two sentences"
+    )
+    batch.add_argument(
+        "--brackets",
+        nargs=2,
+        metavar="TREE",
+        help="their parses (default: the sentence of the post on SPINN, and a shorter one)",
+    )
+
+
+def draw_batch(arguments, output):
+    from tfnmt.inspection.figures import save
+    from tfnmt_programs.figures import batch_pictures as pictures
+
+    trees = [parsed(brackets) for brackets in arguments.brackets or pictures.PAIR]
+    save(pictures.draw_batch(trees), arguments.output)
+    for name, composed in (("height", pictures.composed_by_height), ("step", pictures.composed_by_step)):
+        for number, made in enumerate(composed(trees)[0], start=1):
+            if made:
+                phrases = (pictures.phrase(*trees[sentence], node) for sentence, node in made)
+                print(f"{name} {number}\t{' | '.join(phrases)}", file=output)
+
+
+def add_graphs(figures):
+    add_figure(figures, "graphs", draw_graphs, "a sentence read by a static graph, and by calls of define-by-run")
+
+
+def draw_graphs(arguments, output):
+    from tfnmt.inspection.figures import save
+    from tfnmt_programs.graphs.pictures import draw_static_and_by_run
+
+    save(draw_static_and_by_run(), arguments.output)
+
+
+def add_growth(figures):
+    growth = add_figure(figures, "growth", draw_growth, "time and memory of SPINN's training step by sentence length")
+    encoders, lengths = ["spinn-pi-nt", "spinn-pi"], [10, 50, 100, 200, 300, 400, 500]
+    growth.add_argument(
+        "--encoder", nargs="+", default=encoders, metavar="E", help=f"encoders (default: {' '.join(encoders)})"
+    )
+    growth.add_argument(
+        "--lengths", type=positive, nargs="+", default=lengths, metavar="N", help="words (default: 10 50 100 … 500)"
+    )
+    growth.add_argument("--pairs", type=positive, default=16, metavar="N", help="pairs in a batch (default: 16)")
+
+
+def draw_growth(arguments, output):
+    from tfnmt.classification.configuration import GIVEN_PARSES, OWN_PARSES
+    from tfnmt.inspection.figures import save
+    from tfnmt_programs.benchmarks import growth
+
+    rows_of_encoders = {}
+    for encoder in arguments.encoder:
+        if encoder not in (*GIVEN_PARSES, *OWN_PARSES):
+            raise UserError(f"--encoder {encoder}: should be one of {', '.join((*GIVEN_PARSES, *OWN_PARSES))}")
+        rows_of_encoders[encoder] = rows = growth.growth(encoder, sorted(arguments.lengths), arguments.pairs)
+        for length, seconds, grown in rows:
+            print(f"{encoder}\t{length} words\t{1000 * seconds:.1f} ms\t{grown / 1e6:.0f} MB", file=output)
+    save(growth.draw_growth(rows_of_encoders, arguments.pairs), arguments.output)
+
+
+def parsed(brackets):
+    """Words and transitions of a tree that an option gives."""
+    from tfnmt.text.brackets import from_brackets
+
+    try:
+        return from_brackets(brackets)
+    except UserError as error:
+        raise UserError(f"--brackets {brackets!r}: {error}") from None
+
+
+def add_saddle(figures):
+    add_figure(figures, "saddle", draw_saddle, "optimizers at a saddle point", ".png, .svg, or .gif to see it move")
+
+
+def draw_saddle(arguments, output):
+    from tfnmt_programs.figures.saddle import write_saddle
+
+    for name, steps in write_saddle(arguments.output).items():
+        print(f"{name}\t{'still there' if steps is None else f'{steps} steps'}", file=output)
+
+
+def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    endings = (".png", ".svg", ".gif") if arguments.figure == "saddle" else (".png", ".svg")
+    if not arguments.output.endswith(endings):
+        raise UserError(f"--output {arguments.output}: its name must end in {' or '.join(endings)}")
+    arguments.draw(arguments, output)
