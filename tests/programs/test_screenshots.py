@@ -5,10 +5,10 @@ import shutil
 from types import SimpleNamespace
 
 import pytest
-import screenshots
 from PIL import Image
 
 from tfnmt.errors import UserError
+from tfnmt_programs.commands import screenshots
 from tfnmt_programs.figures.screenshots import COLORS, FIND, SIZE, Browser, take
 
 PAGE = """data:text/html,<body style="background:%23ff0000"><p>outside</p><div></div><script>

@@ -1,13 +1,12 @@
 """The multiplications of a forward pass: by hand, and beside TensorFlow's profiler."""
 
-import io
 import json
 
-import cost
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.commands.calls import call
 from tfnmt.errors import UserError
 from tfnmt.layers.recurrence import invariants_for_one_step
 from tfnmt.translation.configuration import TranslatorConfiguration
@@ -121,25 +120,19 @@ def test_the_script_prints_one_object_or_a_table(monkeypatch):
     monkeypatch.setattr("tfnmt_programs.benchmarks.cost.matrix_rate", lambda *shape: 100.0)
     options = ["--preset", "tiny", "--set", *(f"{key}={value}" for key, value in SIZES.items()), "vocabulary_size=20"]
     options += ["--source-words", T, "--target-words", T_, "--batch-size", 2]
-    figures = json.loads(call(*options, "--json"))
+    figures = json.loads(call("cost", *options, "--json"))
     assert figures["multiplications_here"] == sum(multiplications_by_part(model_of(), T, T_).values())
     assert figures["flop_per_word"] == 2 * figures["multiplications_here"] / T_
     assert figures["seconds_per_word_at_matrix_rate"] == pytest.approx(
         figures["flop_per_word"] / figures["matrix_gflops"] / 1e9
     )
     assert 0 < figures["seconds_per_word_forward"] < 1 and 0 < figures["seconds_per_word_greedy"] < 1
-    table = call(*options).splitlines()
+    table = call("cost", *options).splitlines()
     assert table[2].split()[-1] == f"{figures['parts']['2. source embeddings to the encoder']['here']:,}"
 
 
 def test_what_is_wrong_with_the_options():
     with pytest.raises(UserError, match="unknown key .decoder_unit.; the nearest is .decoder_units."):
-        call("--set", "decoder_unit=3")
+        call("cost", "--set", "decoder_unit=3")
     with pytest.raises(UserError, match="unknown preset 'rnn'; the nearest is 'rnnsearch'"):
-        call("--preset", "rnn")
-
-
-def call(*arguments):
-    output = io.StringIO()
-    cost.main(cost.parser().parse_args([str(argument) for argument in arguments]), output)
-    return output.getvalue()
+        call("cost", "--preset", "rnn")
