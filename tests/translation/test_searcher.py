@@ -50,7 +50,15 @@ def texts_of(found):
     [{"method": "greedy"}, {"method": "sample", "temperature": 1.5, "top_k": 30}, {"beam_size": 5, "n_best": 2}],
     ids=["greedy", "sample", "beam"],
 )
-def test_a_translation_does_not_depend_on_its_company(model, options):
+def test_a_translation_does_not_depend_on_its_batch(options):
+    """To the letter, in float64: some processors round the float32 product of a row by how many rows there are, and a
+    near tie of two hypotheses, of which a random model has many, may then fall either way.
+    """
+    keras.config.set_dtype_policy("float64")
+    try:
+        model = made()
+    finally:
+        keras.config.set_dtype_policy("float32")
     searcher = Searcher(model, SearchConfiguration(**options))
     together = searcher.translate(TEXTS)
     expected = texts_of(together)
