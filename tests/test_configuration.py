@@ -1,38 +1,40 @@
 import json
-from dataclasses import dataclass
 from typing import Literal
 
 import pytest
+from pydantic import Field, ValidationError, model_validator
 
-from tfnmt.configuration import check_types, describe, from_json, option, parse_overrides, require, to_json
+from tfnmt.configuration import Configuration, describe, from_json, parse_overrides, require
 from tfnmt.errors import UserError
 
 
-@dataclass(frozen=True)
-class Model:
-    units: int = option(512, "units of the decoder")
-    dropout: float = option(0.0, "part of the units dropped")
-    cell: Literal["gru", "lstm"] = option("gru", "recurrent cell")
-    tied: bool = option(False, "share the target embedding with the softmax")
-    widths: tuple[int, ...] = option((3, 5), "widths of the convolution")
-    projection: int | None = option(None, "size of the projection")
+class Model(Configuration):
+    units: int = Field(512, description="units of the decoder")
+    dropout: float = Field(0.0, description="part of the units dropped", ge=0, lt=1)
+    cell: Literal["gru", "lstm"] = Field("gru", description="recurrent cell")
+    tied: bool = Field(False, description="share the target embedding with the softmax")
+    widths: tuple[int, ...] = Field((3, 5), description="widths of the convolution", strict=False)
+    projection: int | None = Field(None, description="size of the projection", ge=1)
 
-    def __post_init__(self):
-        check_types(self)
-        require(0 <= self.dropout < 1, "dropout", self.dropout, "0 <= dropout < 1")
+    @model_validator(mode="after")
+    def _check(self):
         require(self.projection != self.units, "projection", self.projection, "a size other than units")
+        return self
 
 
-@dataclass(frozen=True)
-class Training:
-    optimizer: str = option("adam", "how weights are updated")
-    rate: float = option(0.001, "learning rate")
+class Training(Configuration):
+    optimizer: str = Field("adam", description="how weights are updated")
+    rate: float = Field(0.001, description="learning rate", gt=0)
 
 
-@dataclass(frozen=True)
-class Experiment:
+class Experiment(Configuration):
     name: str
-    model: Model = option(Model(), "the model")
+    model: Model = Field(Model(), description="the model")
+
+
+class Both(Configuration):
+    model: Model = Model()
+    training: Training = Training()
 
 
 def test_overrides_reach_the_configuration_that_has_the_key():
@@ -46,8 +48,8 @@ def test_overrides_reach_the_configuration_that_has_the_key():
         "optimizer=a=b",
     ]
     model, training = parse_overrides(settings, Model(), Training())
-    assert model == Model(64, 0.0, "lstm", True, (1, 2), 8)
-    assert training == Training("a=b", 0.01)
+    assert model == Model(units=64, cell="lstm", tied=True, widths=(1, 2), projection=8)
+    assert training == Training(optimizer="a=b", rate=0.01)
 
 
 def test_no_overrides_change_nothing():
@@ -72,11 +74,16 @@ def test_settings_of_one_configuration_are_checked_together():
         ("units=many", "units=many: allowed is an integer"),
         ("units=1.5", "units=1.5: allowed is an integer"),
         ("dropout=1.5", "dropout=1.5: allowed is 0 <= dropout < 1"),
-        ("dropout=nan", "dropout=nan: allowed is a number"),
+        ("dropout=nan", "dropout=nan: allowed is 0 <= dropout < 1"),
+        ("dropout=some", "dropout=some: allowed is 0 <= dropout < 1"),
+        ("rate=inf", "rate=inf: allowed is a number over 0"),
+        ("rate=0", "rate=0.0: allowed is a number over 0"),
         ("tied=yes", "tied=yes: allowed is true or false"),
         ("cell=rnn", "cell=rnn: allowed is one of gru, lstm"),
         ("widths=3,x", "widths=x: allowed is an integer"),
-        ("projection=x", "projection=x: allowed is an integer"),
+        ("projection=x", "projection=x: allowed is an integer from 1, or none"),
+        ("projection=0", "projection=0: allowed is an integer from 1, or none"),
+        ("projection=512", "projection=512: allowed is a size other than units"),
     ],
 )
 def test_a_bad_setting_is_named_with_what_is_allowed(setting, message):
@@ -98,15 +105,35 @@ def test_values_given_in_python_are_checked_and_made_uniform():
         Model(units=True)
 
 
+@pytest.mark.parametrize("wrong", [{"units": "64"}, {"units": 64.0}, {"dropout": False}, {"tied": 1}, {"cell": None}])
+def test_no_value_is_converted_to_another_type(wrong):
+    with pytest.raises(UserError, match=f"{next(iter(wrong))}=.*: allowed is"):
+        Model(**wrong)
+
+
+def test_configurations_are_immutable_and_copies_are_checked():
+    model = Model()
+    with pytest.raises(ValidationError, match="frozen"):
+        model.units = 64
+    assert model.replace(units=64) == Model(units=64)
+    with pytest.raises(UserError, match="units=many: allowed is an integer"):
+        model.replace(units="many")
+
+
+def test_overrides_of_a_configuration_made_of_configurations():
+    both = Both().override(["units=64", "rate=0.1"])
+    assert both == Both(model=Model(units=64), training=Training(rate=0.1))
+
+
 def test_json_round_trip_of_nested_configurations():
-    experiment = Experiment("first", Model(units=7, widths=(1,), projection=3))
-    plain = to_json(experiment)
+    experiment = Experiment(name="first", model=Model(units=7, widths=(1,), projection=3))
+    plain = experiment.model_dump(mode="json")
     assert plain["model"]["widths"] == [1]
     assert from_json(Experiment, json.loads(json.dumps(plain))) == experiment
 
 
 def test_json_may_leave_out_what_has_a_default():
-    assert from_json(Experiment, {"name": "a", "model": {"units": 2}}) == Experiment("a", Model(units=2))
+    assert from_json(Experiment, {"name": "a", "model": {"units": 2}}) == Experiment(name="a", model=Model(units=2))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +142,7 @@ def test_json_may_leave_out_what_has_a_default():
         ({"name": "a", "modell": {}}, "config.json: unknown key 'modell'; the nearest is 'model'"),
         ({"name": "a", "model": {"unit": 3}}, "config.json: unknown key 'unit'; the nearest is 'units'"),
         ({"name": "a", "model": {"units": "3x"}}, "config.json: units=3x: allowed is an integer"),
-        ({"name": "a", "model": 5}, "config.json: model=5: allowed is the fields of Model"),
+        ({"name": "a", "model": 5}, "config.json: Model=5: allowed is the fields of Model"),
         ({}, "config.json: key 'name' is missing"),
         ([], "config.json: Experiment=: allowed is the fields of Experiment"),
     ],
@@ -130,9 +157,11 @@ def test_description_shows_each_key_its_value_and_meaning():
     lines = describe(Model(units=64), Training()).splitlines()
     assert len(lines) == 8
     assert lines[0].split(maxsplit=2) == ["units", "64", "units of the decoder (an integer)"]
+    assert lines[1].endswith("part of the units dropped (0 <= dropout < 1)")
     assert lines[2].endswith("recurrent cell (one of gru, lstm)")
     assert lines[4].split()[1] == "3,5"
-    assert lines[5].endswith("size of the projection (an integer, or none)")
+    assert lines[5].endswith("size of the projection (an integer from 1, or none)")
+    assert lines[7].endswith("learning rate (a number over 0)")
 
 
 def test_described_values_can_be_given_back_as_overrides():

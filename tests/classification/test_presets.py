@@ -1,7 +1,5 @@
 """Every preset, with every encoder."""
 
-import dataclasses
-
 import pytest
 
 from tfnmt.classification.configuration import ENCODERS
@@ -11,4 +9,4 @@ from tfnmt.classification.presets import CLASSIFIER_PRESETS
 @pytest.mark.parametrize("encoder", ENCODERS)
 @pytest.mark.parametrize("preset", CLASSIFIER_PRESETS)
 def test_every_encoder_fits_every_preset(preset, encoder):
-    assert dataclasses.replace(CLASSIFIER_PRESETS[preset].model, encoder=encoder).encoder == encoder
+    assert CLASSIFIER_PRESETS[preset].model.replace(encoder=encoder).encoder == encoder

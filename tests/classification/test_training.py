@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import tfnmt
-from tfnmt.classification.presets import CLASSIFIER_PRESETS, ClassifierPreset
+from tfnmt.classification.presets import CLASSIFIER_PRESETS
 from tfnmt.classification.training import train_classifier
-from tfnmt.configuration import parse_overrides
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.training import callbacks
@@ -17,7 +16,7 @@ SMALL += ["checkpoint_steps=2", "batch_normalization=true", "embedding_dropout=0
 
 def small(*settings):
     """The preset `tiny`, smaller, with these settings."""
-    return ClassifierPreset(*parse_overrides([*SMALL, *settings], *vars(CLASSIFIER_PRESETS["tiny"]).values()))
+    return CLASSIFIER_PRESETS["tiny"].override([*SMALL, *settings])
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 from tests.commands.calls import call
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.errors import UserError
-from tfnmt.text.configuration import TextConfiguration
+from tfnmt.text.tokenizer_configuration import TextConfiguration
 from tfnmt.text.tokenizers import WordTokenizer
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.translation.configuration import TranslatorConfiguration
@@ -169,7 +169,7 @@ def test_a_peer_is_asked_for_at_once(capsys):
 def test_figures_of_translating(monkeypatch):
     """Of a preset: as many words as there are in the sentences, whatever the random weights would write."""
     sizes = dict.fromkeys(("source_embedding_size", "target_embedding_size", "encoder_units", "attention_units"), 2)
-    small = Preset(TranslatorConfiguration(**sizes, decoder_units=4), TextConfiguration(vocabulary_size=9))
+    small = Preset(model=TranslatorConfiguration(**sizes, decoder_units=4), text=TextConfiguration(vocabulary_size=9))
     monkeypatch.setitem(PRESETS, "small", small)
     monkeypatch.setattr(translation_speed, "matrix_rate", lambda *shape: 2.0)
     monkeypatch.setattr(translation_speed, "memory_rate", lambda: 4.0)
@@ -195,8 +195,8 @@ def test_the_cost_of_writing_for_tensorboard(tmp_path):
         Path(file.source).write_text("a b a\tc d\nb a\td d c\n" * 4)
     sizes = dict.fromkeys(("source_embedding_size", "target_embedding_size", "encoder_units", "attention_units"), 2)
     preset = Preset(
-        TranslatorConfiguration(**sizes, decoder_units=4),
-        TextConfiguration(tokenizer="words", vocabulary_size=9),
+        model=TranslatorConfiguration(**sizes, decoder_units=4),
+        text=TextConfiguration(tokenizer="words", vocabulary_size=9),
         training=TrainingConfiguration(epochs=2),
     )
     figures = tensorboard_cost(preset, *files)

@@ -213,9 +213,9 @@ def test_evaluate_prints_a_table(model, files):
     [
         (["--preset", "tinny"], "unknown preset 'tinny'; the nearest is 'tiny' of "),
         (["--set", "decoder_unit=8"], "unknown key 'decoder_unit'; the nearest is 'decoder_units'"),
-        (["--set", "source_dropout=1.5"], "source_dropout=1.5: allowed is 0 <= dropout < 1"),
+        (["--set", "source_dropout=1.5"], "source_dropout=1.5: allowed is 0 <= source_dropout < 1"),
         (["--epochs", "some"], "epochs=some: allowed is an integer"),
-        (["--steps", "0"], "steps=0: allowed is a whole number from 1"),
+        (["--steps", "0"], "steps=0: allowed is an integer from 1"),
         (["--target", "a.txt"], "--source is missing: --target means nothing without it"),
         (["--dev-source", "a.txt"], "--source is missing: --dev-source means nothing without it"),
         (["--source", "a.txt", "--target", "b.txt"], "--dev-source is missing: "),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfnmt.data.configuration import ExamplesConfiguration
+from tfnmt.data.batching_configuration import ExamplesConfiguration
 from tfnmt.data.example_batches import evaluation_batches, number_of_batches, sentence_batch, training_batches
 from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.data.examples import Sentence, SentenceReader

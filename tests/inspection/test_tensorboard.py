@@ -1,19 +1,16 @@
 """What a run writes for TensorBoard; that writing changes no weight."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 import tensorflow as tf
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import plugin_data_pb2
 
-from tfnmt.configuration import parse_overrides
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.inspection.tensorboard import TrainingSummaries
 from tfnmt.inspection.translation_callbacks import TranslationSummaries, tensorboard_callbacks
-from tfnmt.translation.presets import PRESETS, Preset
+from tfnmt.translation.presets import PRESETS
 from tfnmt.translation.training import train_translator
 
 SIZES = ("source_embedding_size", "target_embedding_size", "encoder_units", "decoder_units", "attention_units")
@@ -30,7 +27,7 @@ def runs(tmp_path_factory):
         for path, lines in zip(paths, zip(*sample_pairs(count, 1, split), strict=True), strict=True):
             path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         files.append(ParallelFiles(*map(str, paths)))
-    preset = Preset(*parse_overrides(SETTINGS, *vars(PRESETS["tiny"]).values()))
+    preset = PRESETS["tiny"].override(SETTINGS)
     with_callbacks, plain = directory / "with_callbacks", directory / "plain"
     callbacks = tensorboard_callbacks(with_callbacks, preset, files[1], profile_steps=(3, 4))
     model, _ = train_translator(with_callbacks, preset, *files, watch=callbacks)
@@ -108,6 +105,6 @@ def test_an_empty_dev_sentence_is_left_out_with_its_translation(tmp_path):
 
 
 def test_settings_of_any_kind_can_be_shown():
-    summaries = TrainingSummaries("unused", dataclasses.asdict(PRESETS["multi30k"].training))
+    summaries = TrainingSummaries("unused", dict(PRESETS["multi30k"].training))
     assert summaries.settings["steps"] == "None"
     assert summaries.settings["epochs"] == PRESETS["multi30k"].training.epochs

@@ -15,7 +15,7 @@ ALL = 40  # results of 3 words at most: 1 + 3 + 9 + 27
 
 def search(model, maximum_lengths, beam_size, sentences=None, coverage=None, wanted=None, **options):
     sentences = range(len(maximum_lengths)) if sentences is None else sentences
-    lengths, c = tf.constant(maximum_lengths, tf.int32), BeamConfiguration(beam_size, **options)
+    lengths, c = tf.constant(maximum_lengths, tf.int32), BeamConfiguration(beam_size=beam_size, **options)
     found = in_numpy(
         beam_search(
             model.step, model.states(sentences), model.memory(sentences), START, END, lengths, c, coverage, wanted
@@ -161,7 +161,9 @@ def test_a_longer_result_wins_by_the_length_penalty():
         def step(ids, states, memory):
             return tf.gather(table, ids), states, ()
 
-        found = in_numpy(beam_search(step, (), (), START, END, tf.constant([9]), BeamConfiguration(2, **options)))
+        found = in_numpy(
+            beam_search(step, (), (), START, END, tf.constant([9]), BeamConfiguration(beam_size=2, **options))
+        )
         assert found.notes == ()
         np.testing.assert_allclose(np.exp(found.log_probabilities[0, 0]), 0.6 * 0.8**3 if found.lengths[0, 0] else 0.4)
         return words_of(found, 0)

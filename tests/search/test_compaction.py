@@ -46,7 +46,7 @@ def test_places_in_the_batch():
 SEARCHES = {
     "greedy": lambda *inputs: greedy_search(*inputs),
     "sample": lambda *inputs: sample(*inputs, SampleConfiguration(), 1, keys=inputs[2]),
-    "beam": lambda *inputs: beam_search(*inputs, BeamConfiguration(3)),
+    "beam": lambda *inputs: beam_search(*inputs, BeamConfiguration(beam_size=3)),
 }
 
 

@@ -27,12 +27,12 @@ def prepared(sentences, lengths, prefix):
 
 
 def by_beam(*inputs):
-    c = BeamConfiguration(3, length_penalty=0.6, coverage_penalty=0.2)
+    c = BeamConfiguration(beam_size=3, length_penalty=0.6, coverage_penalty=0.2)
     return beam_search(*prepared(*inputs), c, coverage=lambda notes, memory: notes["attention"])
 
 
 def by_sampling(*inputs):
-    return sample(*prepared(*inputs), SampleConfiguration(1.5, top_k=3, top_p=0.9), 1, keys=inputs[0])
+    return sample(*prepared(*inputs), SampleConfiguration(temperature=1.5, top_k=3, top_p=0.9), 1, keys=inputs[0])
 
 
 def greedily(*inputs):
@@ -78,7 +78,7 @@ def test_a_beam_search_reads_the_probabilities_of_all_words_once(words, readers)
         return tf.identity(tf.gather(tf.ones([words, words]), ids), "of_all_words"), states, ()
 
     def search(lengths):
-        return beam_search(step, (), (), START, END, lengths, BeamConfiguration(3))
+        return beam_search(step, (), (), START, END, lengths, BeamConfiguration(beam_size=3))
 
     graph = tf.function(search, input_signature=[tf.TensorSpec([None], tf.int32)], autograph=False)
     library = graph.get_concrete_function().graph.as_graph_def().library

@@ -19,8 +19,8 @@ def searches(step, states, lengths=LENGTHS, memory=KEYS):
     """What a beam as wide as the space finds, one of two, greedy search, and sampling."""
     arguments = (step, states, memory, START, END, tf.constant(lengths, tf.int32))
     results = (
-        beam_search(*arguments, BeamConfiguration(ALL, length_penalty=0.0)),
-        beam_search(*arguments, BeamConfiguration(2)),
+        beam_search(*arguments, BeamConfiguration(beam_size=ALL, length_penalty=0.0)),
+        beam_search(*arguments, BeamConfiguration(beam_size=2)),
         greedy_search(*arguments),
         sample(*arguments, SampleConfiguration(temperature=2.0), 1, tf.range(len(lengths))),
     )

@@ -17,7 +17,6 @@ from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
 
 from tests.serving.conftest import made
-from tfnmt.configuration import to_json
 from tfnmt.errors import UserError
 from tfnmt.serving.export import export
 from tfnmt.translation.search_configuration import SearchConfiguration
@@ -173,7 +172,7 @@ def test_a_shortlist_and_bfloat16_go_with_it(tmp_path):
 def test_the_folder_says_what_it_is(exported):
     description = json.loads((exported / "assets.extra" / "tfnmt.json").read_text())
     assert description["kind"] == "translator" and description["quantize"] == "none"
-    assert description["search"] == to_json(SearchConfiguration(beam_size=3, n_best=2))
+    assert description["search"] == SearchConfiguration(beam_size=3, n_best=2).model_dump(mode="json")
     signatures = saved_graphs(exported).signature_def
     assert set(signatures) - {"__saved_model_init_op"} == set(description["signatures"])
     for name, documentation in description["signatures"].items():

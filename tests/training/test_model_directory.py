@@ -9,7 +9,7 @@ import pytest
 
 import tfnmt
 from tfnmt.errors import UserError
-from tfnmt.text.configuration import TextConfiguration
+from tfnmt.text.tokenizer_configuration import TextConfiguration
 from tfnmt.text.tokenizers import SubwordTokenizer, WordTokenizer
 from tfnmt.training.model_directory import read_configuration, save_configuration, save_tokenizers, save_weights
 

@@ -1,19 +1,18 @@
 """From files to a trained translator: what is refused, what is dropped, and half precision."""
 
-import dataclasses
 from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 import tfnmt
-from tfnmt.configuration import parse_overrides
+from tfnmt.configuration import Configuration
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
 from tfnmt.training import runs
 from tfnmt.translation import training
-from tfnmt.translation.presets import PRESETS, Preset, find_preset
+from tfnmt.translation.presets import PRESETS, find_preset
 from tfnmt.translation.training import train_translator
 
 SMALL = ["decoder_units=8", "batch_size=16", "epochs=2", "checkpoint_steps=3", "selection=loss"]
@@ -24,7 +23,7 @@ SMALL += [
 
 def small(*settings):
     """The preset `tiny`, smaller, with these settings."""
-    return Preset(*parse_overrides([*SMALL, *settings], *vars(PRESETS["tiny"]).values()))
+    return PRESETS["tiny"].override([*SMALL, *settings])
 
 
 def write(path, lines):
@@ -206,5 +205,4 @@ def test_presets_are_known_by_name():
         find_preset("multi30")
     assert str(caught.value).startswith("unknown preset 'multi30'; the nearest is 'multi30k' of tiny, ")
     for preset in PRESETS.values():
-        for field in dataclasses.fields(preset):
-            assert dataclasses.is_dataclass(getattr(preset, field.name))
+        assert all(isinstance(part, Configuration) for _, part in preset)

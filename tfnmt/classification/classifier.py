@@ -10,7 +10,7 @@ from tfnmt.classification.configuration import OWN_PARSES, ClassifierConfigurati
 from tfnmt.classification.encoders import make_encoder
 from tfnmt.classification.losses import classification_loss, log_likelihoods, update_accuracy
 from tfnmt.classification.reinforce import mean_entropy, mean_likelihood_loss, mean_likelihoods, reinforce_loss
-from tfnmt.configuration import from_json, to_json
+from tfnmt.configuration import from_json
 from tfnmt.data.example_batches import sentence_batch
 from tfnmt.data.examples import Sentence
 from tfnmt.errors import UserError
@@ -236,7 +236,7 @@ class Classifier(SideBySide, keras.Model):
     def get_config(self):
         """Plain values from which `from_config` makes the same model, tokenizer and all."""
         return {
-            "configuration": to_json(self.configuration),
+            "configuration": self.configuration.model_dump(mode="json"),
             "tokenizer": self.tokenizer.get_config(),
             "label_smoothing": self.label_smoothing,
             "name": self.name,

@@ -1,21 +1,17 @@
 """Presets of classifiers: configurations that work well together, as values, one for each task and size."""
 
-from dataclasses import dataclass, field
-
 from tfnmt.classification.configuration import ClassifierConfiguration
-from tfnmt.data.configuration import ExamplesConfiguration
+from tfnmt.configuration import Configuration
+from tfnmt.data.batching_configuration import ExamplesConfiguration
 from tfnmt.training.configuration import TrainingConfiguration
 
 
-@dataclass(frozen=True)
-class ClassifierPreset:
+class ClassifierPreset(Configuration):
     """Everything that training a classifier depends on, but the data."""
 
-    model: ClassifierConfiguration = field(default_factory=ClassifierConfiguration)
-    examples: ExamplesConfiguration = field(default_factory=ExamplesConfiguration)
-    training: TrainingConfiguration = field(
-        default_factory=lambda: TrainingConfiguration(selection="accuracy", learning_rate=0.002)
-    )
+    model: ClassifierConfiguration = ClassifierConfiguration()
+    examples: ExamplesConfiguration = ExamplesConfiguration()
+    training: TrainingConfiguration = TrainingConfiguration(selection="accuracy", learning_rate=0.002)
 
 
 def _training(**options):
@@ -27,13 +23,13 @@ def _training(**options):
 CLASSIFIER_PRESETS = {
     # Learns each task's sample corpus in a minute or two on two cores.
     "tiny": ClassifierPreset(
-        ClassifierConfiguration(embedding_size=64, units=64, tracker_units=32, head_units=64),
-        ExamplesConfiguration(batch_size=64),
-        _training(epochs=8, learning_rate=0.004, parts=1),
+        model=ClassifierConfiguration(embedding_size=64, units=64, tracker_units=32, head_units=64),
+        examples=ExamplesConfiguration(batch_size=64),
+        training=_training(epochs=8, learning_rate=0.004, parts=1),
     ),
     # The post's model and sizes (Bowman et al. 2016, in Bradbury's hands): vectors kept as GloVe has them, projected.
     "snli": ClassifierPreset(
-        ClassifierConfiguration(
+        model=ClassifierConfiguration(
             task="snli",
             embedding_size=300,
             trained_embeddings=False,
@@ -46,11 +42,11 @@ CLASSIFIER_PRESETS = {
             embedding_dropout=0.08,
             head_dropout=0.07,
         ),
-        ExamplesConfiguration(batch_size=128),
-        _training(epochs=20, optimizer="rmsprop", learning_rate=0.002, clip_norm=5.0),
+        examples=ExamplesConfiguration(batch_size=128),
+        training=_training(epochs=20, optimizer="rmsprop", learning_rate=0.002, clip_norm=5.0),
     ),
     "sick": ClassifierPreset(
-        ClassifierConfiguration(
+        model=ClassifierConfiguration(
             task="sick",
             embedding_size=300,
             trained_embeddings=False,
@@ -61,17 +57,17 @@ CLASSIFIER_PRESETS = {
             embedding_dropout=0.2,
             head_dropout=0.3,
         ),
-        ExamplesConfiguration(batch_size=32),
-        _training(epochs=15, learning_rate=0.001, parts=1),  # few for batch normalisation as it is
+        examples=ExamplesConfiguration(batch_size=32),
+        training=_training(epochs=15, learning_rate=0.001, parts=1),  # few for batch normalisation as it is
     ),
     "logic": ClassifierPreset(
-        ClassifierConfiguration(task="logic", embedding_size=128, units=128, head_units=256, head_layers=2),
-        ExamplesConfiguration(batch_size=128),
-        _training(epochs=20, learning_rate=0.001),
+        model=ClassifierConfiguration(task="logic", embedding_size=128, units=128, head_units=256, head_layers=2),
+        examples=ExamplesConfiguration(batch_size=128),
+        training=_training(epochs=20, learning_rate=0.001),
     ),
     # Sizes and regularisation near those of Tai et al. 2015 (arXiv:1503.00075), section 5.
     "sst": ClassifierPreset(
-        ClassifierConfiguration(
+        model=ClassifierConfiguration(
             task="sst",
             embedding_size=300,
             units=150,
@@ -80,16 +76,16 @@ CLASSIFIER_PRESETS = {
             head_dropout=0.3,
             lowercase=True,
         ),
-        ExamplesConfiguration(batch_size=32),
-        _training(epochs=10, learning_rate=0.001, weight_decay=0.01),
+        examples=ExamplesConfiguration(batch_size=32),
+        training=_training(epochs=10, learning_rate=0.001, weight_decay=0.01),
     ),
     # Without a hidden layer the root is learnt in a third of the time, and a tracker that enters the composition slows
     # it down (docs/results.md).
     "listops": ClassifierPreset(
-        ClassifierConfiguration(
+        model=ClassifierConfiguration(
             task="listops", embedding_size=256, units=128, head_layers=0, tracked_composition=False
         ),
-        ExamplesConfiguration(batch_size=64, maximum_length=200),
-        _training(epochs=10, learning_rate=0.006),
+        examples=ExamplesConfiguration(batch_size=64, maximum_length=200),
+        training=_training(epochs=10, learning_rate=0.006),
     ),
 }

@@ -1,6 +1,5 @@
 """From files of labelled sentences to a trained classifier."""
 
-import dataclasses
 from collections import Counter
 from pathlib import Path
 
@@ -41,8 +40,8 @@ def train_classifier(directory, preset, training_files, dev_files, vectors=None,
     if vectors is not None and preset.training.initial is not None:
         raise UserError(f"{vectors}: the words' vectors are those of initial={preset.training.initial}; name only one")
     if vectors is not None:
-        sized = dataclasses.replace(preset.model, embedding_size=vectors_size(vectors))
-        preset = dataclasses.replace(preset, model=sized)
+        sized = preset.model.replace(embedding_size=vectors_size(vectors))
+        preset = preset.replace(model=sized)
     c, training = preset.model, preset.training
     require(not training.mixed_precision, "mixed_precision", True, "false for classifiers")
     begun = claim(directory, preset, resume, measures=("accuracy", "loss"))

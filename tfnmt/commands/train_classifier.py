@@ -5,17 +5,17 @@ import tempfile
 from typing import TextIO
 
 from tfnmt.classification.configuration import ENCODERS
-from tfnmt.classification.presets import CLASSIFIER_PRESETS, ClassifierPreset
+from tfnmt.classification.presets import CLASSIFIER_PRESETS
 from tfnmt.commands.board_options import add_board_options, profiled_steps
 from tfnmt.commands.parser import CommandParser
-from tfnmt.configuration import describe, parse_overrides
+from tfnmt.configuration import describe
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.translation.presets import find_preset
 
 
 def add_options(parser: CommandParser) -> None:
-    keys = describe(*vars(CLASSIFIER_PRESETS["tiny"]).values())
+    keys = describe(*dict(CLASSIFIER_PRESETS["tiny"]).values())
     parser.epilog = f"keys of --set, with their values in the preset tiny:\n{keys}"
     parser.add_argument("--output", required=True, metavar="DIR", help="the model directory")
     parser.add_argument("--task", required=True, choices=TASKS, help="what is classified; sst2: two classes")
@@ -45,7 +45,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     preset = find_preset(arguments.preset, CLASSIFIER_PRESETS)
     chosen = [f"task={arguments.task}", f"encoder={arguments.encoder}"]
     named = [f"{key}={value}" for key in ("epochs", "initial") if (value := getattr(arguments, key)) is not None]
-    preset = ClassifierPreset(*parse_overrides(arguments.set + chosen + named, *vars(preset).values()))
+    preset = preset.override(arguments.set + chosen + named)
     profile_steps = profiled_steps(arguments)
     share_processors(preset.training.parts)
     with tempfile.TemporaryDirectory() as directory:

@@ -7,13 +7,12 @@ from typing import TextIO
 from tfnmt.commands.board_options import add_board_options, profiled_steps
 from tfnmt.commands.parallel_files import add_parallel_files, chosen_parallel_files
 from tfnmt.commands.parser import CommandParser
-from tfnmt.configuration import describe, parse_overrides
-from tfnmt.translation.presets import PRESETS, Preset, find_preset
+from tfnmt.configuration import describe
+from tfnmt.translation.presets import PRESETS, find_preset
 
 
 def add_options(parser: CommandParser) -> None:
-    default = PRESETS["multi30k"]
-    keys = describe(default.model, default.text, default.batching, default.training)
+    keys = describe(*dict(PRESETS["multi30k"]).values())
     parser.epilog = f"keys of --set, with their values in the preset multi30k:\n{keys}"
     parser.add_argument("--output", required=True, metavar="DIR", help="the model directory")
     parser.add_argument("--preset", default="tiny", metavar="NAME", help=f"one of {', '.join(PRESETS)} (default: tiny)")
@@ -42,9 +41,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
 
     keys = ("epochs", "steps", "initial")
     settings = [f"{key}={value}" for key in keys if (value := getattr(arguments, key)) is not None]
-    preset = find_preset(arguments.preset)
-    configurations = (preset.model, preset.text, preset.batching, preset.training)
-    preset = Preset(*parse_overrides(arguments.set + settings, *configurations))
+    preset = find_preset(arguments.preset).override(arguments.set + settings)
     profile_steps = profiled_steps(arguments)
     share_processors(preset.training.parts)
     with tempfile.TemporaryDirectory() as directory:

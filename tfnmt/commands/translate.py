@@ -4,7 +4,6 @@ Of several models, all trained with the same tokenizers, the mean of their proba
 """
 
 import argparse
-import dataclasses
 import sys
 from typing import TextIO
 
@@ -66,8 +65,7 @@ def search_configuration(arguments):
     """The `SearchConfiguration` that the options ask for."""
     from tfnmt.translation.search_configuration import SearchConfiguration
 
-    names = {field.name for field in dataclasses.fields(SearchConfiguration)}
-    given = {name: value for name, value in vars(arguments).items() if name in names}
+    given = {name: value for name, value in vars(arguments).items() if name in SearchConfiguration.model_fields}
     return SearchConfiguration(**given, replace_unknown=arguments.replace_unk)
 
 

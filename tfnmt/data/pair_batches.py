@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import tensorflow as tf
 
-from tfnmt.data.configuration import BatchingConfiguration
+from tfnmt.data.batching_configuration import BatchingConfiguration
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizers import END, PADDING, START, Tokenizer
 

@@ -1,6 +1,5 @@
 """What TensorBoard shows of any training run: curves while it runs, histograms, settings with their final scores."""
 
-import dataclasses
 import functools
 import time
 from collections.abc import Iterator, Mapping
@@ -118,7 +117,7 @@ class TrainingSummaries(SummaryCallback):
 
 def preset_settings(preset: Any) -> dict[str, Any]:
     """{key: value} of all configurations of a preset."""
-    return {key: value for part in vars(preset).values() for key, value in dataclasses.asdict(part).items()}
+    return {key: value for _, part in preset for key, value in part}
 
 
 def _metrics(model: keras.Model) -> Iterator[keras.metrics.Metric]:

@@ -1,11 +1,11 @@
 """Beam search: keep the K most probable beginnings at each place, in the graph and over any step function."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 import tensorflow as tf
+from pydantic import Field
 
-from tfnmt.configuration import check_types, option, require
+from tfnmt.configuration import Configuration, require
 from tfnmt.search.arrays import growing_array, zero_unless
 from tfnmt.search.compaction import in_batch, leave, rows_of, updated
 from tfnmt.search.result import Found
@@ -14,20 +14,17 @@ from tfnmt.search.top_k import top_k
 from tfnmt.shapes import any_rows
 
 
-@dataclass(frozen=True)
-class BeamConfiguration:
+class BeamConfiguration(Configuration):
     """What a beam search looks for."""
 
-    beam_size: int = option(5, "K, how many beginnings are kept")
-    length_penalty: float = option(1.0, "α of the length that log-probabilities are divided by; 0 compares plain sums")
-    length_norm: Literal["length", "gnmt"] = option("length", "|y|^α, or ((5 + |y|) / 6)^α (Wu et al. 2016)")
-    coverage_penalty: float = option(0.0, "β of the penalty for source words that no word has attended to")
-
-    def __post_init__(self):
-        check_types(self)
-        require(1 <= self.beam_size <= 2**16, "beam_size", self.beam_size, "a whole number from 1 to 65536")
-        require(self.length_penalty >= 0, "length_penalty", self.length_penalty, "a number from 0")
-        require(self.coverage_penalty >= 0, "coverage_penalty", self.coverage_penalty, "a number from 0")
+    beam_size: int = Field(5, description="K, how many beginnings are kept", ge=1, le=2**16)
+    length_penalty: float = Field(
+        1.0, description="α of the length that log-probabilities are divided by; 0 compares plain sums", ge=0
+    )
+    length_norm: Literal["length", "gnmt"] = Field("length", description="|y|^α, or ((5 + |y|) / 6)^α (Wu et al. 2016)")
+    coverage_penalty: float = Field(
+        0.0, description="β of the penalty for source words that no word has attended to", ge=0
+    )
 
 
 def beam_search(step, states, memory, start, end, maximum_lengths, configuration, coverage=None, wanted=None):

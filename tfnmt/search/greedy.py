@@ -1,10 +1,9 @@
 """Greedy search and sampling: one result for each sentence, word by word."""
 
-from dataclasses import dataclass
-
 import tensorflow as tf
+from pydantic import Field
 
-from tfnmt.configuration import check_types, option, require
+from tfnmt.configuration import Configuration
 from tfnmt.search.arrays import growing_array, zero_unless
 from tfnmt.search.compaction import in_batch, leave, updated
 from tfnmt.search.result import Found
@@ -13,20 +12,19 @@ from tfnmt.search.top_k import top_k
 from tfnmt.shapes import any_rows
 
 
-@dataclass(frozen=True)
-class SampleConfiguration:
+class SampleConfiguration(Configuration):
     """Which words are drawn, and how often."""
 
-    temperature: float = option(1.0, "log-probabilities are divided by it; under 1 the probable becomes more so")
-    top_k: int | None = option(None, "draw from the k most probable words only (Fan et al. 2018)")
-    top_p: float | None = option(None, "from the most probable that have together this probability or more")
-
-    def __post_init__(self):
-        check_types(self)
-        allowed = "a number from 0.001 to 1000 (greedy search is what 0 would be)"
-        require(0.001 <= self.temperature <= 1000, "temperature", self.temperature, allowed)
-        require(self.top_k is None or self.top_k >= 1, "top_k", self.top_k, "a whole number from 1, or none")
-        require(self.top_p is None or 0 < self.top_p <= 1, "top_p", self.top_p, "0 < top_p <= 1, or none")
+    temperature: float = Field(
+        1.0,
+        description="log-probabilities are divided by it; towards 0 it becomes greedy search",
+        ge=0.001,
+        le=1000,
+    )
+    top_k: int | None = Field(None, description="draw from the k most probable words only (Fan et al. 2018)", ge=1)
+    top_p: float | None = Field(
+        None, description="from the most probable that have together this probability or more", gt=0, le=1
+    )
 
 
 def greedy_search(step, states, memory, start, end, maximum_lengths):

@@ -1,11 +1,14 @@
-"""Tokenizers as the rest of the project sees them: two kinds, one interface, and loading either."""
+"""Tokenizers as the rest of the project sees them: two kinds, one interface, making and loading either."""
 
+import itertools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 from tfnmt.errors import UserError
 from tfnmt.text.subword import SubwordTokenizer
 from tfnmt.text.tokenizer import END, PADDING, START, UNKNOWN, Tokenizer
+from tfnmt.text.tokenizer_configuration import TextConfiguration
 from tfnmt.text.words import WordTokenizer
 
 __all__ = [
@@ -17,10 +20,28 @@ __all__ = [
     "Tokenizer",
     "WordTokenizer",
     "load_tokenizer",
+    "make_tokenizers",
     "tokenizer_from_config",
 ]
 
 _KINDS = {tokenizer.kind: tokenizer for tokenizer in (SubwordTokenizer, WordTokenizer)}
+
+
+def make_tokenizers(
+    configuration: TextConfiguration, source: Iterator[str], target: Iterator[str], seed: int
+) -> tuple[Tokenizer, Tokenizer]:
+    """The tokenizers of both sides, one and the same for a joint vocabulary, learned from the lines of each."""
+    if configuration.joint_vocabulary:
+        tokenizer = _make(configuration, itertools.chain(source, target), seed)
+        return tokenizer, tokenizer
+    return _make(configuration, source, seed), _make(configuration, target, seed)
+
+
+def _make(configuration: TextConfiguration, lines: Iterator[str], seed: int) -> Tokenizer:
+    size, lowercase = configuration.vocabulary_size, configuration.lowercase
+    if configuration.tokenizer == "words":
+        return WordTokenizer.train(lines, size, lowercase, configuration.split_punctuation)
+    return SubwordTokenizer.train(lines, size, configuration.tokenizer, lowercase, seed=seed)
 
 
 def tokenizer_from_config(config: dict) -> Tokenizer:

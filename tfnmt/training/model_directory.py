@@ -4,7 +4,7 @@ import io
 import json
 from pathlib import Path
 
-from tfnmt.configuration import from_json, to_json
+from tfnmt.configuration import from_json
 from tfnmt.errors import UserError
 from tfnmt.files import saving, written_whole
 from tfnmt.text.tokenizers import load_tokenizer
@@ -22,9 +22,9 @@ def save_tokenizers(model, directory):
 
 
 def save_configuration(model, directory, **more):
-    """Write config.json: a model's kind, its configuration and `more` (dataclasses), by name."""
+    """Write config.json: a model's kind, its configuration and `more` configurations, by name."""
     configurations = {"model": model.configuration} | more
-    description = {"kind": model.kind} | {name: to_json(value) for name, value in configurations.items()}
+    description = {"kind": model.kind} | {name: value.model_dump(mode="json") for name, value in configurations.items()}
     with written_whole(Path(directory, CONFIGURATION)) as part:
         part.write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
 
@@ -43,7 +43,7 @@ class _InMemory(io.BytesIO):
 
 
 def read_configuration(directory, **classes):
-    """The configurations that config.json keeps under the names given, each a dataclass of the class given.
+    """The configurations that config.json keeps under the names given, each of the class given.
 
     Raises:
         UserError: config.json is missing or broken.

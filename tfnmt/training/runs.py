@@ -5,7 +5,7 @@ import sys
 
 import keras
 
-from tfnmt.configuration import require, to_json
+from tfnmt.configuration import require
 from tfnmt.errors import UserError
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import (
@@ -44,10 +44,10 @@ def claim(directory, preset, resume, measures):
         return False
     if not resume:
         raise UserError(f"{directory}: a model is there already; --resume goes on with it, or name another --output")
-    kept = read_configuration(directory, **{name: type(value) for name, value in vars(preset).items()})
-    for name, configuration in vars(preset).items():
-        was = to_json(kept[name])
-        for key, value in to_json(configuration).items():
+    kept = read_configuration(directory, **{name: type(value) for name, value in preset})
+    for name, configuration in preset:
+        was = kept[name].model_dump(mode="json")
+        for key, value in configuration.model_dump(mode="json").items():
             if was[key] != value and key not in MAY_CHANGE:
                 raise UserError(
                     f"{directory}: the run was started with {key}={was[key]}, not {value};"
@@ -99,7 +99,7 @@ def run_training(directory, preset, model, trained, batches, batches_per_epoch, 
 
     Args:
         directory: claimed by `claim`.
-        preset: a dataclass of configurations, "model" and "training" among them.
+        preset: a configuration made of configurations, "model" and "training" among them.
         model: what is loaded from the directory in the end, and returned.
         trained: the same, compiled: `model` itself, or one that computes in another precision.
         batches, batches_per_epoch, dev_scores: as in `tfnmt.training.run.train`.
@@ -114,7 +114,7 @@ def run_training(directory, preset, model, trained, batches, batches_per_epoch, 
     """
     if not begun:
         save_tokenizers(model, directory)
-    others = {name: value for name, value in vars(preset).items() if name != "model"}
+    others = {name: value for name, value in preset if name != "model"}
     save_configuration(model, directory, **others)
     progress = train(
         trained,

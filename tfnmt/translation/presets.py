@@ -1,29 +1,26 @@
 """Presets: configurations that work well together, as values."""
 
-import difflib
-from dataclasses import dataclass, field
-
-from tfnmt.data.configuration import BatchingConfiguration
-from tfnmt.errors import UserError
-from tfnmt.text.configuration import TextConfiguration
+from tfnmt.configuration import Configuration
+from tfnmt.data.batching_configuration import BatchingConfiguration
+from tfnmt.errors import UserError, nearest_name
+from tfnmt.text.tokenizer_configuration import TextConfiguration
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.translation.configuration import TranslatorConfiguration
 
 
-@dataclass(frozen=True)
-class Preset:
+class Preset(Configuration):
     """Everything that training a translator depends on, but the data."""
 
-    model: TranslatorConfiguration = field(default_factory=TranslatorConfiguration)
-    text: TextConfiguration = field(default_factory=TextConfiguration)
-    batching: BatchingConfiguration = field(default_factory=BatchingConfiguration)
-    training: TrainingConfiguration = field(default_factory=TrainingConfiguration)
+    model: TranslatorConfiguration = TranslatorConfiguration()
+    text: TextConfiguration = TextConfiguration()
+    batching: BatchingConfiguration = BatchingConfiguration()
+    training: TrainingConfiguration = TrainingConfiguration()
 
 
 PRESETS = {
     # Learns the sample corpus in about two minutes on two cores.
     "tiny": Preset(
-        TranslatorConfiguration(
+        model=TranslatorConfiguration(
             source_embedding_size=64,
             target_embedding_size=64,
             encoder_units=64,
@@ -32,14 +29,14 @@ PRESETS = {
             source_dropout=0.1,
             output_dropout=0.1,
         ),
-        TextConfiguration(tokenizer="words", joint_vocabulary=False, split_punctuation=True),
+        text=TextConfiguration(tokenizer="words", joint_vocabulary=False, split_punctuation=True),
         training=TrainingConfiguration(
             epochs=13, learning_rate=0.004, schedule="cosine", warmup_steps=100, label_smoothing=0.1
         ),
     ),
     # The encoder–decoder of Cho et al. 2014 (arXiv:1406.1078) as the post tells it: one summary vector, no attention.
     "cho2014": Preset(
-        TranslatorConfiguration(
+        model=TranslatorConfiguration(
             source_embedding_size=256,
             target_embedding_size=256,
             encoder_units=512,
@@ -53,27 +50,29 @@ PRESETS = {
             encoder_dropout=0.2,
             output_dropout=0.4,
         ),
-        TextConfiguration(vocabulary_size=6000),
+        text=TextConfiguration(vocabulary_size=6000),
         training=TrainingConfiguration(
             epochs=20, schedule="cosine", warmup_steps=500, label_smoothing=0.1, weight_average=0.998, parts=2
         ),
     ),
     # Bahdanau et al. 2015 (arXiv:1409.0473), in the sizes of RNNsearch-50, the model of the post's Table 1.
     "rnnsearch": Preset(
-        TranslatorConfiguration(
+        model=TranslatorConfiguration(
             source_embedding_size=620,
             target_embedding_size=620,
             encoder_units=1000,
             decoder_units=1000,
             attention_units=1000,
         ),
-        TextConfiguration(tokenizer="words", vocabulary_size=30_000, joint_vocabulary=False, split_punctuation=True),
-        BatchingConfiguration(batch_size=80, maximum_length=50),
-        TrainingConfiguration(optimizer="adadelta", learning_rate=1.0, epochs=5, parts=2),
+        text=TextConfiguration(
+            tokenizer="words", vocabulary_size=30_000, joint_vocabulary=False, split_punctuation=True
+        ),
+        batching=BatchingConfiguration(batch_size=80, maximum_length=50),
+        training=TrainingConfiguration(optimizer="adadelta", learning_rate=1.0, epochs=5, parts=2),
     ),
     # The sizes of LIUM's model for Multi30k (Caglayan et al. 2017, arXiv:1707.04481), more strongly regularised.
     "multi30k": Preset(
-        TranslatorConfiguration(
+        model=TranslatorConfiguration(
             source_embedding_size=128,
             target_embedding_size=128,
             encoder_units=256,
@@ -84,7 +83,7 @@ PRESETS = {
             encoder_dropout=0.4,
             output_dropout=0.4,
         ),
-        TextConfiguration(vocabulary_size=6000),
+        text=TextConfiguration(vocabulary_size=6000),
         training=TrainingConfiguration(
             epochs=30,
             learning_rate=0.0015,
@@ -105,6 +104,5 @@ def find_preset(name, presets=PRESETS):
         UserError: there is none; names those that exist.
     """
     if name not in presets:
-        nearest = difflib.get_close_matches(name, presets, n=1, cutoff=0.0)[0]
-        raise UserError(f"unknown preset {name!r}; the nearest is {nearest!r} of {', '.join(presets)}")
+        raise UserError(f"unknown preset {name!r}{nearest_name(name, presets)} of {', '.join(presets)}")
     return presets[name]

@@ -1,10 +1,7 @@
 """A translator, or several as one, from text to text: what is exported, signature by signature."""
 
-import dataclasses
-
 import tensorflow as tf
 
-from tfnmt.configuration import to_json
 from tfnmt.data.pair_batches import LONGEST_TOKEN
 from tfnmt.quantization import StoredWeights
 from tfnmt.search.greedy import greedy_search
@@ -72,12 +69,12 @@ class TranslatorServable(tf.Module):
 
     def __init__(self, models, search, precision="none", shortlist=None):
         super().__init__(name="translator")
-        self.options = {"quantize": precision, "models": len(models), "search": to_json(search)}
+        self.options = {"quantize": precision, "models": len(models), "search": search.model_dump(mode="json")}
         has_attention = all(model.configuration.attention != "none" for model in models)
-        searcher = Searcher(models, dataclasses.replace(search, alignments=False), shortlist)
+        searcher = Searcher(models, search.replace(alignments=False), shortlist)
         aligner = None
         if has_attention:
-            aligner = Searcher(models, dataclasses.replace(search, alignments=True), shortlist)
+            aligner = Searcher(models, search.replace(alignments=True), shortlist)
         self._outside = _Outside(models, searcher, aligner)
         self.tokenizers = [searcher.source_tokenizer, searcher.target_tokenizer]
         self.weights = StoredWeights(models, precision)

@@ -6,8 +6,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.data.pair_batches import count_dropped, evaluation_batches, training_batches
-from tfnmt.text.tokenizers import load_tokenizer
-from tfnmt.text.vocabularies import make_tokenizers
+from tfnmt.text.tokenizers import load_tokenizer, make_tokenizers
 from tfnmt.training.losses import MaskedCrossEntropy
 from tfnmt.training.metrics import Perplexity, TokenAccuracy
 from tfnmt.training.optimizers import make_optimizer

@@ -5,7 +5,7 @@ import functools
 import keras
 import tensorflow as tf
 
-from tfnmt.configuration import from_json, to_json
+from tfnmt.configuration import from_json
 from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.encoder import Encoder
 from tfnmt.text.tokenizers import END, PADDING, tokenizer_from_config
@@ -151,7 +151,7 @@ class Translator(SideBySide, keras.Model):
     def get_config(self):
         """Plain values from which `from_config` makes the same model, tokenizers and all."""
         return {
-            "configuration": to_json(self.configuration),
+            "configuration": self.configuration.model_dump(mode="json"),
             "source_tokenizer": self.source_tokenizer.get_config(),
             "target_tokenizer": self.target_tokenizer.get_config(),
             "name": self.name,

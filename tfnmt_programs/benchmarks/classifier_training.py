@@ -13,7 +13,6 @@ over [p, h, p − h, p · h], RMSprop at 0.002. Both sides train on the same bat
 """
 
 import contextlib
-import dataclasses
 import statistics
 
 import keras
@@ -103,8 +102,7 @@ def compare_lengths(options):
 def our_model(options, tokenizer, parts=None):
     """The `Classifier` that is compared, compiled; batches in so many parts, or else as many as the options say."""
     keras.utils.set_random_seed(SEED)
-    configuration = dataclasses.replace(
-        CLASSIFIER_PRESETS["snli"].model,
+    configuration = CLASSIFIER_PRESETS["snli"].model.replace(
         encoder=options.encoder,
         embedding_size=options.embedding_size,
         projection=2 * options.units,

@@ -12,7 +12,6 @@ last sentence have ended, over fewer and fewer sentences, since those that are f
 random weights none ends.
 """
 
-import dataclasses
 import statistics
 import tempfile
 import time
@@ -82,7 +81,7 @@ def translation_speed(options):
     if is_exact:
         figures |= _floor(model, sources, labels, options, figures)
     if references:
-        exact = dataclasses.replace(configuration, precision="float32")
+        exact = configuration.replace(precision="float32")
         others = found if is_exact else Searcher(model, exact).translate(sources)
         for name, translations in (("bleu", found), ("bleu_exact", others)):
             texts = [one.texts[0].decode("utf-8") for one in translations]

@@ -29,7 +29,6 @@ training script does; JoeyNMT's value by value, as its sample configuration does
 ours perplexity too.
 """
 
-import dataclasses
 import statistics
 import tempfile
 from collections import Counter
@@ -37,7 +36,7 @@ from collections import Counter
 import keras
 import numpy as np
 
-from tfnmt.data.configuration import BatchingConfiguration
+from tfnmt.data.batching_configuration import BatchingConfiguration
 from tfnmt.data.pair_batches import training_batches
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizer import SPECIAL_WORDS
@@ -85,7 +84,7 @@ def compare_training(files, options):
         start_training(directory, model, batches, TRAINING.learning_rate, SEED, options) as peer,
     ):
         theirs = peer.answer()
-        compile_for_training(model, dataclasses.replace(TRAINING, parts=options.parts), total_steps=1)
+        compile_for_training(model, TRAINING.replace(parts=options.parts), total_steps=1)
         first_step, train = timed_fit(model, batches)
         train(), peer.ask()  # every shape once, before the clock runs
         rates = alternate(
@@ -144,8 +143,8 @@ def our_model(options, tokenizers):
     """The `Translator` that is compared; see above for the kinds."""
     if options.model == "multi30k":
         preset = find_preset("multi30k").model
-        dropouts = [key for key in vars(preset) if key.endswith("_dropout")]
-        return Translator(dataclasses.replace(preset, **dict.fromkeys(dropouts, 0.0)), *tokenizers)
+        dropouts = [key for key, _ in preset if key.endswith("_dropout")]
+        return Translator(preset.replace(**dict.fromkeys(dropouts, 0.0)), *tokenizers)
     size, half = options.model_size, options.model_size // 2
     conditional = options.model == "conditional"
     configuration = TranslatorConfiguration(

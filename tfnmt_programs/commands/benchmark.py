@@ -1,7 +1,6 @@
 """Measure how fast this project works, beside another toolkit doing the same work on the same machine."""
 
 import argparse
-import dataclasses
 import json
 import os
 import sys
@@ -234,7 +233,7 @@ def board(arguments):
     from tfnmt_programs.benchmarks.tensorboard_cost import tensorboard_cost
 
     preset = find_preset(arguments.preset)
-    preset = dataclasses.replace(preset, training=dataclasses.replace(preset.training, epochs=arguments.epochs))
+    preset = preset.replace(training=preset.training.replace(epochs=arguments.epochs))
     with tempfile.TemporaryDirectory() as directory:
         return {"preset": arguments.preset} | tensorboard_cost(preset, *chosen_parallel_files(arguments, directory))
 

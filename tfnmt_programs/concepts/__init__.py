@@ -4,10 +4,9 @@ Each module is one concept: its equation as a function, and `show() -> (figure, 
 shows in numbers. docs/concepts.md reads them from top to bottom.
 """
 
-import difflib
 import importlib
 
-from tfnmt.errors import UserError
+from tfnmt.errors import UserError, nearest_name
 
 CONCEPTS = (
     "logistic_regression",
@@ -31,6 +30,5 @@ def find_concept(name):
         UserError: there is none; names those that exist.
     """
     if name not in CONCEPTS:
-        nearest = difflib.get_close_matches(name, CONCEPTS, n=1, cutoff=0.0)[0]
-        raise UserError(f"unknown concept {name!r}; the nearest is {nearest!r} of {', '.join(CONCEPTS)}")
+        raise UserError(f"unknown concept {name!r}{nearest_name(name, CONCEPTS)} of {', '.join(CONCEPTS)}")
     return importlib.import_module(f"tfnmt_programs.concepts.{name}")

@@ -1,0 +1,21 @@
+"""Which tokenizers a translator gets. (Apart from text/tokenizers.py, so that `--help` does not import TensorFlow.)"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from tfnmt.configuration import Configuration
+
+
+class TextConfiguration(Configuration):
+    """How text becomes ids."""
+
+    tokenizer: Literal["unigram", "bpe", "words"] = Field(
+        "bpe", description="SentencePiece subwords of two kinds, or plain words"
+    )
+    vocabulary_size: int = Field(10_000, description="ids of each tokenizer at most; subwords: exactly", ge=5)
+    joint_vocabulary: bool = Field(True, description="one tokenizer made from both sides' text")
+    lowercase: bool = Field(False, description="lowercase all text before it is tokenized")
+    split_punctuation: bool = Field(
+        False, description="words only: part words from punctuation; false for text that is already tokenized"
+    )
