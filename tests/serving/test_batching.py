@@ -101,7 +101,7 @@ def test_more_than_can_wait_is_refused():
     async def main(batcher):
         return await asyncio.gather(*(submit(batcher, i, i) for i in range(4)), return_exceptions=True)
 
-    answers, _ = batched(main, double, max_batch_size=2, wait_seconds=60.0, threads=1, max_waiting_batches=1)
+    answers, _ = batched(main, double, max_batch_size=2, wait_seconds=60.0, threads=1, max_enqueued_batches=1)
     refused = [answer for answer in answers if isinstance(answer, RequestError)]
     assert len(refused) == 2 and {error.code.name for error in refused} == {"UNAVAILABLE"}
     assert values(answers[:2]) == [[0, 0], [2, 2]]
@@ -120,5 +120,5 @@ def test_many_at_once(size):
     async def main(batcher):
         return await asyncio.gather(*(submit(batcher, i) for i in range(500)))
 
-    answers, sizes = batched(main, double, max_batch_size=size, wait_seconds=0.001, max_waiting_batches=500)
+    answers, sizes = batched(main, double, max_batch_size=size, wait_seconds=0.001, max_enqueued_batches=500)
     assert values(answers) == [[2 * i] for i in range(500)] and sum(sizes) == 500 and max(sizes) <= size

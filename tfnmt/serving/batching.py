@@ -1,48 +1,61 @@
 """Requests that come at about the same time are computed as one batch."""
 
 import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 import tensorflow as tf
 
 from tfnmt.serving.requests import invalid, unavailable
 
+Arrays = dict[str, np.ndarray]
+"""Inputs or outputs of a signature by name; the first dimension of each counts the rows."""
+
 
 @dataclass(frozen=True)
 class BatchingOptions:
-    """When a batch is full, and when it has waited long enough."""
+    """How many rows a batch has, and how long it waits for them. The parameters of TensorFlow Serving's batching."""
 
     max_batch_size: int = 32
-    """Rows of one batch at most; a larger request is cut into several."""
+    """Rows of one batch at most; a larger request is split."""
     wait_seconds: float = 0.005
     """How long the first request of a batch waits for others."""
     threads: int = 2
-    """Batches computed at once."""
-    max_waiting_batches: int = 64
-    """More than so many full batches of rows do not wait: requests are refused."""
+    """Batches computed at the same time."""
+    max_enqueued_batches: int = 64
+    """Full batches that may wait in the queue; further requests are refused."""
 
 
 @dataclass
-class _Waiting:
-    inputs: dict[str, np.ndarray]
+class _Task:
+    """A request in the queue, or a piece of a large one."""
+
+    inputs: Arrays
     rows: int
-    answer: asyncio.Future
-    since: float
+    outputs: asyncio.Future
+    enqueued: float
 
 
 class Batcher:
-    """The queue of one signature of one version. All of it runs in the event loop, but for `run`.
+    """The queue of one signature. All of it runs in the event loop, except `run`.
 
     Args:
-        run: from a dictionary of arrays [rows, ...] to one of arrays [rows, ...]; called in threads.
+        run: the signature's function; called in threads.
         executor: whose threads.
         options: `BatchingOptions`.
-        observe: called with the rows of every batch.
+        observe: called with the number of rows of every batch.
     """
 
-    def __init__(self, run, executor, options, observe):
+    def __init__(
+        self,
+        run: Callable[[Arrays], Arrays],
+        executor: Executor,
+        options: BatchingOptions,
+        observe: Callable[[int], None],
+    ):
         self._run = run
         self._executor = executor
         self._options = options
@@ -52,51 +65,51 @@ class Batcher:
         self._timer = None
 
     @property
-    def waiting_rows(self):
-        return sum(request.rows for request in self._queue)
+    def waiting_rows(self) -> int:
+        return sum(task.rows for task in self._queue)
 
-    async def submit(self, inputs, rows):
-        """Outputs for inputs: dictionaries of arrays [rows, ...].
+    async def submit(self, inputs: Arrays, rows: int) -> Arrays:
+        """The outputs for the inputs, both with `rows` rows.
 
         Raises:
-            RequestError: the model cannot compute these inputs, or too many are waiting.
+            RequestError: the model cannot compute these inputs, or the queue is full.
         """
-        most = self._options.max_batch_size
-        if self.waiting_rows + rows > max(rows, most * self._options.max_waiting_batches):
+        size = self._options.max_batch_size
+        if self.waiting_rows + rows > max(rows, size * self._options.max_enqueued_batches):
             raise unavailable("The batch scheduling queue to which this task was submitted is full")
-        starts = range(0, max(rows, 1), most)
-        pieces = [{name: x[first : first + most] for name, x in inputs.items()} for first in starts]
-        answers = [self._enqueue(piece, min(most, rows - first)) for piece, first in zip(pieces, starts, strict=True)]
-        return _joined(await asyncio.gather(*answers))
+        starts = range(0, max(rows, 1), size)
+        pieces = [{name: x[start : start + size] for name, x in inputs.items()} for start in starts]
+        futures = [self._enqueue(piece, min(size, rows - start)) for piece, start in zip(pieces, starts, strict=True)]
+        return _concatenate(await asyncio.gather(*futures))
 
     def _enqueue(self, inputs, rows):
         loop = asyncio.get_running_loop()
-        request = _Waiting(inputs, rows, loop.create_future(), loop.time())
-        self._queue.append(request)
-        self._start_what_is_due()
-        return request.answer
+        task = _Task(inputs, rows, loop.create_future(), loop.time())
+        self._queue.append(task)
+        self._start_due_batches()
+        return task.outputs
 
-    def _start_what_is_due(self):
+    def _start_due_batches(self):
         loop = asyncio.get_running_loop()
         if self._timer:
             self._timer.cancel()
             self._timer = None
-        self._queue = [request for request in self._queue if not request.answer.done()]  # callers that gave up
+        self._queue = [task for task in self._queue if not task.outputs.done()]  # the others' clients have gone
         while self._queue and len(self._running) < self._options.threads:
-            due = self._queue[0].since + self._options.wait_seconds
+            due = self._queue[0].enqueued + self._options.wait_seconds
             if self.waiting_rows < self._options.max_batch_size and loop.time() < due:
-                self._timer = loop.call_at(due, self._start_what_is_due)
+                self._timer = loop.call_at(due, self._start_due_batches)
                 return
-            task = loop.create_task(self._compute(self._next_batch()))
-            self._running.add(task)
-            task.add_done_callback(self._finished)
+            running = loop.create_task(self._compute(self._next_batch()))
+            self._running.add(running)
+            running.add_done_callback(self._finish)
 
-    def _finished(self, task):
-        self._running.discard(task)
-        self._start_what_is_due()
+    def _finish(self, running):
+        self._running.discard(running)
+        self._start_due_batches()
 
     def _next_batch(self):
-        """The requests that waited longest, as many as fit."""
+        """The oldest tasks, as many as fit."""
         count, rows = 0, 0
         while count < len(self._queue) and rows + self._queue[count].rows <= self._options.max_batch_size:
             rows += self._queue[count].rows
@@ -105,57 +118,53 @@ class Batcher:
         return batch
 
     async def _compute(self, batch):
-        self._observe(sum(request.rows for request in batch))
+        self._observe(sum(task.rows for task in batch))
         loop = asyncio.get_running_loop()
         try:
-            answers = await loop.run_in_executor(self._executor, self._answers, batch)
-        except Exception as error:  # whatever it is, who asked gets an answer
-            if len(batch) > 1:  # which of them was it?
-                for request in batch:
-                    await self._compute([request])
+            results = await loop.run_in_executor(self._executor, self._run_batch, batch)
+        except Exception as error:  # of any type: the clients wait for an answer
+            if len(batch) > 1:  # one of them is at fault: each alone
+                for task in batch:
+                    await self._compute([task])
                 return
-            answers = [_as_request_error(error)]
-        for request, answer in zip(batch, answers, strict=True):
-            if request.answer.done():
+            results = [_as_request_error(error)]
+        for task, result in zip(batch, results, strict=True):
+            if task.outputs.done():
                 continue
-            if isinstance(answer, Exception):
-                request.answer.set_exception(answer)
+            if isinstance(result, Exception):
+                task.outputs.set_exception(result)
             else:
-                request.answer.set_result(answer)
+                task.outputs.set_result(result)
 
-    def _answers(self, batch):
-        """Compute a batch; in a thread. Returns the outputs of each of its requests."""
+    def _run_batch(self, batch):
+        """The outputs of each task of a batch; called in a thread."""
         names = batch[0].inputs
-        outputs = self._run({name: np.concatenate([request.inputs[name] for request in batch]) for name in names})
-        ends = np.cumsum([request.rows for request in batch])
-        return [
-            {name: x[end - request.rows : end] for name, x in outputs.items()}
-            for request, end in zip(batch, ends, strict=True)
-        ]
+        outputs = self._run({name: np.concatenate([task.inputs[name] for task in batch]) for name in names})
+        bounds = np.cumsum([0, *(task.rows for task in batch)])
+        return [{name: x[start:end] for name, x in outputs.items()} for start, end in pairwise(bounds)]
 
 
 def _as_request_error(error):
-    """What TensorFlow says about inputs is for whoever sent them; anything else is a bug of this server's."""
+    """TensorFlow's complaint about the inputs is for the client; any other error is a fault of the server."""
     if isinstance(error, tf.errors.InvalidArgumentError):
-        around = ("Graph execution error", "Detected at node", "<stack traces", "[[")
+        context = ("Graph execution error", "Detected at node", "<stack traces", "[[")
         lines = (line.strip() for line in error.message.splitlines())
-        return invalid(next(line for line in (*lines, "invalid argument") if line and not line.startswith(around)))
+        return invalid(next(line for line in (*lines, "invalid argument") if line and not line.startswith(context)))
     return error
 
 
-def _joined(parts: list[dict[str, Any]]):
-    """The outputs of several batches one after the other, padded to the same width."""
-    if len(parts) == 1:
-        return parts[0]
-    return {name: _concatenated([part[name] for part in parts]) for name in parts[0]}
+def _concatenate(outputs: list[Arrays]) -> Arrays:
+    """The outputs of several batches as those of one, padded to the same width."""
+    if len(outputs) == 1:
+        return outputs[0]
+    return {name: _concatenate_padded([each[name] for each in outputs]) for name in outputs[0]}
 
 
-def _concatenated(arrays):
+def _concatenate_padded(arrays):
     widest = np.max([x.shape[1:] for x in arrays], axis=0).astype(int)
-    filler = b"" if arrays[0].dtype == object else 0
-    padded = [
-        np.pad(x, [(0, 0), *((0, wide - width) for wide, width in zip(widest, x.shape[1:], strict=True))],
-               constant_values=filler)
-        for x in arrays
-    ]  # fmt: skip
+    padding = b"" if arrays[0].dtype == object else 0
+    padded = []
+    for x in arrays:
+        missing = [(0, wide - width) for wide, width in zip(widest, x.shape[1:], strict=True)]
+        padded.append(np.pad(x, [(0, 0), *missing], constant_values=padding))
     return np.concatenate(padded)

@@ -3,6 +3,7 @@
 import contextlib
 import random
 import time
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote, urlsplit
 
 import grpc
@@ -10,38 +11,38 @@ import requests
 
 from tfnmt.errors import UserError
 
-# CANCELLED is what a server says that stops while the request is on its way.
-_NOT_NOW = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+# CANCELLED is the status of a request whose server stops before it answers.
+_RETRIED = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 
 
 class PredictError(Exception):
-    """The server's answer to a request that it refuses.
+    """The server refuses a request, or does not answer in time.
 
     Args:
         status: the HTTP status, or the name of the gRPC status.
-        message: what the server says.
+        message: the server's.
     """
 
-    def __init__(self, status, message):
+    def __init__(self, status: int | str, message: str):
         super().__init__(f"{status}: {message}")
         self.status = status
         self.message = message
 
 
-def connect(url, deadline=60.0, retries=5):
+def connect(url: str, deadline: float = 60.0, retries: int = 5) -> "RestClient | GrpcClient":
     """A client for `http://HOST:PORT` or `https://…` (REST), or `grpc://HOST:PORT`.
 
     Args:
-        url: where the server is.
-        deadline: seconds that a call may take, all its retries together.
-        retries: how often a call is made again, after a growing pause, when the server cannot be reached or says that
-            it cannot answer now. That is safe: a prediction changes nothing.
+        url: of the server.
+        deadline: seconds that a call may take, all its retries included.
+        retries: how often a call is repeated, with exponential backoff, when the server cannot be reached or is
+            unavailable. That is safe: a prediction changes nothing.
 
     Raises:
-        UserError: this is no such URL.
+        UserError: the URL is neither.
     """
     parts = urlsplit(url)
-    with contextlib.suppress(ValueError):  # of a port that is no number
+    with contextlib.suppress(ValueError):  # the port is not a number
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return RestClient(url.rstrip("/"), deadline, retries)
         if parts.scheme == "grpc" and parts.hostname and parts.port:
@@ -50,7 +51,7 @@ def connect(url, deadline=60.0, retries=5):
 
 
 class _Client:
-    def __init__(self, deadline, retries):
+    def __init__(self, deadline: float, retries: int):
         self._deadline = deadline
         self._retries = retries
 
@@ -60,14 +61,14 @@ class _Client:
     def __exit__(self, *_):
         self.close()
 
-    def _until_answered(self, attempt):
-        """`attempt(seconds left)` until it returns, raises something else than `_NotNowError`, or time is up."""
+    def _retry(self, attempt):
+        """Call `attempt(seconds left)` until it succeeds; between `_RetryableError`s with exponential backoff."""
         end, pause = time.monotonic() + self._deadline, 0.1
         for last in [False] * self._retries + [True]:
             left = end - time.monotonic()
             try:
                 return attempt(left)
-            except _NotNowError as error:
+            except _RetryableError as error:
                 wait = pause * random.uniform(0.5, 1.0)
                 if last or time.monotonic() + wait >= end:
                     raise error.problem from None
@@ -75,7 +76,7 @@ class _Client:
             pause = min(2 * pause, 5.0)
 
 
-class _NotNowError(Exception):
+class _RetryableError(Exception):
     def __init__(self, problem):
         super().__init__(str(problem))
         self.problem = problem
@@ -84,23 +85,29 @@ class _NotNowError(Exception):
 class RestClient(_Client):
     """See `connect`."""
 
-    def __init__(self, url, deadline, retries):
+    def __init__(self, url: str, deadline: float, retries: int):
         super().__init__(deadline, retries)
         self._url = url
         self._session = requests.Session()
-        self._session.trust_env = False  # no proxy stands between a client and its server
+        self._session.trust_env = False  # no proxy between a client and its server
 
-    def predict(self, model, inputs, signature="serving_default", version=None):
+    def predict(
+        self,
+        model: str,
+        inputs: Mapping[str, Sequence[str]],
+        signature: str = "serving_default",
+        version: int | None = None,
+    ) -> dict[str, list]:
         """Outputs of a signature.
 
         Args:
-            model: its name.
-            inputs: a dictionary of lists, of strings or numbers, all of one length.
-            signature: its name.
+            model: the model's name.
+            inputs: texts by input, as many for each.
+            signature: the signature's name.
             version: a version's number; by default the newest.
 
         Returns:
-            A dictionary of lists.
+            {output: nested list of strings or numbers}, the first dimension as long as the inputs.
 
         Raises:
             PredictError: the server refuses, or does not answer before the deadline.
@@ -111,10 +118,10 @@ class RestClient(_Client):
         outputs = outputs["outputs"]
         if isinstance(outputs, dict):
             return outputs
-        (name,) = self.signatures(model, version)[signature]["outputs"]  # of one output, REST does not give the name
+        (name,) = self.signatures(model, version)[signature]["outputs"]  # REST leaves out the name of a single output
         return {name: outputs}
 
-    def signatures(self, model, version=None):
+    def signatures(self, model: str, version: int | None = None) -> dict[str, dict[str, list[str]]]:
         """{signature: {"inputs": [name, ...], "outputs": [name, ...]}}."""
         described = self._call("GET", f"{_path(model, version)}/metadata")
         definitions = described["metadata"]["signature_def"]["signature_def"]
@@ -124,12 +131,12 @@ class RestClient(_Client):
             if not name.startswith("__")
         }
 
-    def status(self, model):
+    def status(self, model: str) -> dict[int, str]:
         """{version: state}, such as {3: "AVAILABLE"}."""
         states = self._call("GET", _path(model, None))["model_version_status"]
         return {int(each["version"]): each["state"] for each in states}
 
-    def close(self):
+    def close(self) -> None:
         self._session.close()
 
     def _call(self, method, path, body=None):
@@ -139,24 +146,30 @@ class RestClient(_Client):
             except requests.Timeout as error:
                 raise PredictError("DEADLINE_EXCEEDED", f"no answer from {self._url} in time") from error
             except requests.ConnectionError as error:
-                raise _NotNowError(PredictError("UNAVAILABLE", f"{self._url} cannot be reached")) from error
+                raise _RetryableError(PredictError("UNAVAILABLE", f"{self._url} cannot be reached")) from error
             if response.ok:
                 return response.json()
             problem = PredictError(response.status_code, _message(response))
-            raise _NotNowError(problem) if response.status_code in (429, 502, 503) else problem
+            raise _RetryableError(problem) if response.status_code in (429, 502, 503) else problem
 
-        return self._until_answered(attempt)
+        return self._retry(attempt)
 
 
 class GrpcClient(_Client):
     """See `connect`; the methods are those of `RestClient`."""
 
-    def __init__(self, address, deadline, retries):
+    def __init__(self, address: str, deadline: float, retries: int):
         super().__init__(deadline, retries)
         self._address = address
         self._channel = grpc.insecure_channel(address, options=[("grpc.enable_http_proxy", 0)])
 
-    def predict(self, model, inputs, signature="serving_default", version=None):
+    def predict(
+        self,
+        model: str,
+        inputs: Mapping[str, Sequence[str]],
+        signature: str = "serving_default",
+        version: int | None = None,
+    ) -> dict[str, list]:
         import tensorflow as tf
         from tensorflow_serving.apis.predict_pb2 import PredictRequest
         from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
@@ -169,7 +182,7 @@ class GrpcClient(_Client):
         response = self._call(PredictionServiceStub(self._channel).Predict, request)
         return {name: _lists(tf.make_ndarray(proto)) for name, proto in response.outputs.items()}
 
-    def signatures(self, model, version=None):
+    def signatures(self, model: str, version: int | None = None) -> dict[str, dict[str, list[str]]]:
         from tensorflow_serving.apis.get_model_metadata_pb2 import GetModelMetadataRequest, SignatureDefMap
         from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
@@ -184,7 +197,7 @@ class GrpcClient(_Client):
             if not name.startswith("__")
         }
 
-    def status(self, model):
+    def status(self, model: str) -> dict[int, str]:
         from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusRequest, ModelVersionStatus
         from tensorflow_serving.apis.model_service_pb2_grpc import ModelServiceStub
 
@@ -193,7 +206,7 @@ class GrpcClient(_Client):
         response = self._call(ModelServiceStub(self._channel).GetModelStatus, request)
         return {each.version: ModelVersionStatus.State.Name(each.state) for each in response.model_version_status}
 
-    def close(self):
+    def close(self) -> None:
         self._channel.close()
 
     def _call(self, method, request):
@@ -202,9 +215,9 @@ class GrpcClient(_Client):
                 return method(request, timeout=max(seconds, 0.001))
             except grpc.RpcError as error:
                 problem = PredictError(error.code().name, error.details())
-                raise _NotNowError(problem) if error.code() in _NOT_NOW else problem from None
+                raise _RetryableError(problem) if error.code() in _RETRIED else problem from None
 
-        return self._until_answered(attempt)
+        return self._retry(attempt)
 
 
 def _path(model, version):

@@ -1,20 +1,20 @@
-"""The folder of servables: its versions, and the files beside them that TensorFlow Serving is started with."""
+"""The folder of servables: the versions of each model, and the files that TensorFlow Serving is started with."""
 
 import re
 from pathlib import Path
 
 from google.protobuf import text_format
-from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
+from tensorflow_serving.config.model_server_config_pb2 import ModelConfig, ModelServerConfig
 
 from tfnmt.errors import UserError
 from tfnmt.files import written_whole
 
 MODELS, BATCHING, MONITORING, COMPOSE = "models.config", "batching.config", "monitoring.config", "compose.yaml"
-# Where the folder of servables is in the container. In base_path, it stands for the folder that models.config is in.
+# The folder of servables within the container. In a base_path, it stands for the folder that models.config is in.
 MOUNTED = "/models"
 METRICS_PATH = "/monitoring/prometheus/metrics"
 _BATCHING = """\
-# One batch takes what is waiting, at most so many sentences, and waits so long for more.
+# A batch has at most max_batch_size texts, and waits at most batch_timeout_micros for them.
 max_batch_size { value: 32 }
 batch_timeout_micros { value: 5000 }
 num_batch_threads { value: 2 }  # as many as there are cores
@@ -44,17 +44,17 @@ services:
       - .:{MOUNTED}:ro
     restart: unless-stopped
 """
-_OTHERS = {BATCHING: _BATCHING, MONITORING: _MONITORING, COMPOSE: _COMPOSE}
+_DEFAULT_FILES = {BATCHING: _BATCHING, MONITORING: _MONITORING, COMPOSE: _COMPOSE}
 
 
-def check_name(name):
-    """Raise a UserError unless `name` can be a model's: in a URL, and as a folder."""
+def check_name(name: str) -> None:
+    """Raise a UserError unless `name` can be a model's, in a URL and as a folder."""
     if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*", name):
         raise UserError(f"{name!r} cannot be a model's name: use letters, digits, '_', '-' and '.', no '.' first")
 
 
-def version_numbers(folder):
-    """The versions in a model's folder: those of its subfolders whose names are whole numbers from 1."""
+def version_numbers(folder: str | Path) -> list[int]:
+    """The versions in a model's folder: its subfolders whose names are whole numbers from 1."""
     try:
         entries = list(Path(folder).iterdir())
     except FileNotFoundError:
@@ -62,8 +62,8 @@ def version_numbers(folder):
     return sorted(int(entry.name) for entry in entries if re.fullmatch(r"[1-9]\d{0,17}", entry.name) and entry.is_dir())
 
 
-def register(directory, name):
-    """Name a model in models.config, unless it is there; write the other files where they are missing."""
+def register(directory: str | Path, name: str) -> None:
+    """List a model in models.config, unless it is there; write the other files where they are missing."""
     directory = Path(directory)
     path = directory / MODELS
     server = read_models(directory) if path.exists() else ModelServerConfig()
@@ -71,14 +71,14 @@ def register(directory, name):
         server.model_config_list.config.add(name=name, base_path=f"{MOUNTED}/{name}", model_platform="tensorflow")
         with written_whole(path) as part:
             part.write_text(text_format.MessageToString(server), encoding="utf-8")
-    for file, text in _OTHERS.items():
+    for file, text in _DEFAULT_FILES.items():
         if not (directory / file).exists():
             with written_whole(directory / file) as part:
                 part.write_text(text, encoding="utf-8")
 
 
-def read_models(directory):
-    """models.config in a folder of servables, as a `ModelServerConfig`.
+def read_models(directory: str | Path) -> ModelServerConfig:
+    """models.config of a folder of servables.
 
     Raises:
         UserError: it is missing or broken.
@@ -92,16 +92,16 @@ def read_models(directory):
         raise UserError(f"{path}: is broken: {' '.join(str(error).split())}") from error
 
 
-def base_path(directory, model):
-    """The folder of one model's versions, here."""
+def base_path(directory: str | Path, model: ModelConfig) -> Path:
+    """The folder of a model's versions on this machine."""
     path = model.base_path
     if path == MOUNTED or path.startswith(MOUNTED + "/"):
         path = path.removeprefix(MOUNTED).lstrip("/")
     return Path(directory, path)
 
 
-def batching_values(directory):
-    """The numbers in batching.config by name; none where there is no such file."""
+def batching_values(directory: str | Path) -> dict[str, int]:
+    """The parameters in batching.config; none where there is no such file."""
     try:
         text = Path(directory, BATCHING).read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -15,10 +15,13 @@ from tensorflow_serving.apis.prediction_service_pb2_grpc import (
 
 from tfnmt.serving.metadata import model_metadata, model_status
 from tfnmt.serving.requests import MAXIMUM_BODY, RequestError, invalid
+from tfnmt.serving.service import Service
+
+logger = logging.getLogger(__name__)
 
 
-def grpc_server(service):
-    """A `grpc.aio.Server` over a `Service`, not yet bound to a port."""
+def grpc_server(service: Service) -> grpc.aio.Server:
+    """A server that is not yet bound to a port."""
     server = grpc.aio.server(options=[("grpc.max_receive_message_length", MAXIMUM_BODY), ("grpc.so_reuseport", 0)])
     add_PredictionServiceServicer_to_server(_Prediction(service), server)
     add_ModelServiceServicer_to_server(_Model(service), server)
@@ -26,20 +29,19 @@ def grpc_server(service):
 
 
 @contextlib.asynccontextmanager
-async def _refusing(context):
-    """Errors become the status of the call."""
+async def _errors_as_status(context):
     try:
         yield
     except RequestError as error:
         await context.abort(error.code, error.message)
     except (grpc.aio.AbortError, grpc.RpcError):
         raise
-    except Exception:  # one call's fault must not be the server's
-        logging.getLogger(__name__).exception("a request failed")
-        await context.abort(grpc.StatusCode.INTERNAL, "internal error; the server's log has more")
+    except Exception:  # one failed call must not end the server
+        logger.exception("a request failed")
+        await context.abort(grpc.StatusCode.INTERNAL, "internal error, see the server's log")
 
 
-def _asked(specification):
+def _model_version(specification):
     """(name, version number or None, label) of a `ModelSpec`."""
     number = specification.version.value if specification.HasField("version") else None
     return specification.name, number, specification.version_label
@@ -50,28 +52,29 @@ class _Prediction(PredictionServiceServicer):
         self.service = service
 
     async def Predict(self, request, context):  # noqa: N802
-        async with _refusing(context):
-            with self.service.observed("grpc", request.model_spec.name) as observed:
-                version = self.service.models.find(*_asked(request.model_spec))
+        async with _errors_as_status(context):
+            with self.service.measured("grpc", request.model_spec.name) as measurement:
+                version = self.service.models.find(*_model_version(request.model_spec))
                 signature, definition = version.signature(request.model_spec.signature_name)
-                observed.signature = signature
+                measurement.signature = signature
                 inputs = {name: _array(name, proto) for name, proto in request.inputs.items()}
                 outputs = await self.service.compute(version, signature, inputs)
                 return _response(request, version, signature, definition, outputs)
 
     async def GetModelMetadata(self, request, context):  # noqa: N802
-        async with _refusing(context):
+        async with _errors_as_status(context):
             if list(request.metadata_field) != ["signature_def"]:
-                raise invalid("the metadata_field to ask for is signature_def, and only that")
-            return model_metadata(self.service.models.find(*_asked(request.model_spec)), request.model_spec.name)
+                raise invalid("metadata_field must be signature_def and nothing else")
+            version = self.service.models.find(*_model_version(request.model_spec))
+            return model_metadata(version, request.model_spec.name)
 
-    async def _no_such_method(self, request, context):
-        async with _refusing(context):
+    async def _unsupported(self, request, context):
+        async with _errors_as_status(context):
             raise invalid(
                 "Expected a classify or regress signature; all signatures here are tensorflow/serving/predict"
             )
 
-    Classify = Regress = MultiInference = _no_such_method
+    Classify = Regress = MultiInference = _unsupported
 
 
 class _Model(ModelServiceServicer):
@@ -79,12 +82,12 @@ class _Model(ModelServiceServicer):
         self.service = service
 
     async def GetModelStatus(self, request, context):  # noqa: N802
-        async with _refusing(context):
-            name, number, _ = _asked(request.model_spec)
+        async with _errors_as_status(context):
+            name, number, _ = _model_version(request.model_spec)
             return model_status(self.service.models.states(name, number))
 
     async def HandleReloadConfigRequest(self, request, context):  # noqa: N802
-        async with _refusing(context):
+        async with _errors_as_status(context):
             await self.service.models.reload(request.config)
             return ReloadConfigResponse()
 
@@ -101,8 +104,7 @@ def _response(request, version, signature, definition, outputs):
     response.model_spec.name = request.model_spec.name
     response.model_spec.version.value = version.number
     response.model_spec.signature_name = signature
-    wanted = request.output_filter or outputs
-    for name in wanted:
+    for name in request.output_filter or outputs:
         if name not in outputs:
             raise invalid(f"output tensor alias not found in signature: {name}; there are {', '.join(outputs)}")
         response.outputs[name].CopyFrom(tf.make_tensor_proto(outputs[name], definition.outputs[name].dtype))

@@ -1,24 +1,31 @@
-"""Tensors as the JSON of TensorFlow Serving's REST interface, by rows ("instances") and by columns ("inputs")."""
+"""The JSON of TensorFlow Serving's REST interface, by rows ("instances") or by columns ("inputs").
+
+Every input of a signature is string [rows]; outputs are strings or numbers of any shape.
+"""
 
 import base64
 import binascii
 import json
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-import tensorflow as tf
+from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
 
 from tfnmt.serving.requests import invalid
 
 
-def read_request(body, find_signature):
-    """A predict request's body.
+def parse_request(
+    body: bytes, find_signature: Callable[[str], tuple[str, SignatureDef]]
+) -> tuple[str, dict[str, np.ndarray], bool]:
+    """Parse the body of a predict request.
 
     Args:
-        body: bytes, JSON.
+        body: JSON.
         find_signature: from a signature's name ("" for the default) to (name, `SignatureDef`).
 
     Returns:
-        (signature, inputs, by_rows): its name, a dictionary of arrays, and whether they came as "instances".
+        (signature, inputs, by_rows): its name, arrays of bytes [rows] by name, and whether they came as "instances".
 
     Raises:
         RequestError: this is no such request.
@@ -39,15 +46,15 @@ def read_request(body, find_signature):
         columns = _columns(request["instances"], definition)
     else:
         columns = request["inputs"]
-        if not isinstance(columns, dict) or set(columns) == {"b64"}:
+        if not isinstance(columns, dict):
             columns = {_only_input(definition): columns}
-    return signature, {key: _array(key, value) for key, value in columns.items()}, "instances" in request
+    return signature, {key: _string_array(key, values) for key, values in columns.items()}, "instances" in request
 
 
-def answer(outputs, by_rows):
-    """Outputs as the body of an answer: "predictions" row by row, or "outputs"."""
-    columns = {name: _plain(name, array) for name, array in outputs.items()}
-    if len(columns) == 1:
+def format_response(outputs: dict[str, np.ndarray], by_rows: bool) -> dict[str, Any]:
+    """Outputs as the body of a response: "predictions" row by row, or "outputs"."""
+    columns = {name: _as_json(array.tolist()) for name, array in outputs.items()}
+    if len(columns) == 1:  # of one output, the name is left out
         (values,) = columns.values()
         return {"predictions" if by_rows else "outputs": values}
     if not by_rows:
@@ -75,68 +82,34 @@ def _columns(instances, definition):
     return {key: [row[key] for row in instances] for key in keys}
 
 
-def _array(name, value):
-    """A JSON value as an array: strings as bytes."""
+def _string_array(name, values):
+    """A JSON list of strings as an array of bytes [rows]."""
     try:
-        leaves, shape = [], _shape(value)
-        _flatten(value, shape, leaves)
-    except (ValueError, RecursionError) as error:
+        if not isinstance(values, list):
+            raise ValueError("expected a list of strings")
+        strings = np.empty(len(values), object)
+        strings[:] = [_as_bytes(value) for value in values]
+    except ValueError as error:
         raise invalid(f"input {name!r}: {error}") from None
-    kinds = {type(leaf) for leaf in leaves}
-    if kinds <= {bytes}:
-        array = np.empty(len(leaves), object)
-        array[:] = leaves
-    elif kinds <= {int, float} or kinds == {bool}:
-        array = np.array(leaves)
-        if array.dtype.kind not in "bif":
-            raise invalid(f"input {name!r}: a number out of range")
-    else:
-        raise invalid(f"input {name!r}: values of different types")
-    return array.reshape(shape)
+    return strings
 
 
-def _shape(value):
-    shape = []
-    while isinstance(value, list):
-        shape.append(len(value))
-        value = value[0] if value else None
-    return shape
-
-
-def _flatten(value, shape, leaves):
-    if not shape:
-        leaves.append(_leaf(value))
-        return
-    if not isinstance(value, list) or len(value) != shape[0]:
-        raise ValueError("lists of different lengths")
-    for part in value:
-        _flatten(part, shape[1:], leaves)
-
-
-def _leaf(value):
+def _as_bytes(value):
     if isinstance(value, str):
         try:
             return value.encode("utf-8")
         except UnicodeEncodeError:
             raise ValueError("half of a surrogate pair is not a character") from None
-    if isinstance(value, bool | int | float):
-        return value
     if isinstance(value, dict) and set(value) == {"b64"} and isinstance(value["b64"], str):
         try:
             return base64.b64decode(value["b64"], validate=True)
         except (binascii.Error, ValueError):
             raise ValueError("'b64' is not base64") from None
-    raise ValueError('expected strings, numbers or {"b64": "..."}')
+    raise ValueError('expected a list of strings, each as text or as {"b64": "..."}')
 
 
-def _plain(name, array):
-    """An array as lists; strings as text, or as base64 where the name says that they are bytes."""
-    if array.dtype != object:
-        return array.tolist()
-    if name.endswith("_bytes"):
-        return _each(array.tolist(), lambda text: {"b64": base64.b64encode(text).decode("ascii")})
-    return _each(array.tolist(), lambda text: tf.compat.as_bytes(text).decode("utf-8", "replace"))
-
-
-def _each(value, change):
-    return [_each(part, change) for part in value] if isinstance(value, list) else change(value)
+def _as_json(value):
+    """Nested lists with bytes as text."""
+    if isinstance(value, list):
+        return [_as_json(each) for each in value]
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

@@ -1,21 +1,20 @@
-"""What the server tells about its models, as the messages of TensorFlow Serving."""
+"""What the server says of its models, as TensorFlow Serving's messages."""
 
 from tensorflow_serving.apis.get_model_metadata_pb2 import GetModelMetadataResponse, SignatureDefMap
 from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse
 
-_OK, _UNKNOWN = 0, 2
+from tfnmt.serving.versions import Version
+
+_OK, _UNKNOWN = 0, 2  # codes of tensorflow.error.Code
 
 
-def signature_map(version):
-    """The signatures of a `Version`."""
-    signatures = SignatureDefMap()
-    for key, definition in version.signatures.items():
-        signatures.signature_def[key].CopyFrom(definition)
-    return signatures
+def signature_map(version: Version) -> SignatureDefMap:
+    """The signatures of a version."""
+    return SignatureDefMap(signature_def=version.signatures)
 
 
-def model_metadata(version, name):
-    """A `Version` and its signatures."""
+def model_metadata(version: Version, name: str) -> GetModelMetadataResponse:
+    """The signatures of a version of the model named so, with its number."""
     response = GetModelMetadataResponse()
     response.model_spec.name = name
     response.model_spec.version.value = version.number
@@ -23,7 +22,7 @@ def model_metadata(version, name):
     return response
 
 
-def model_status(states):
+def model_status(states: dict[int, tuple[int, str]]) -> GetModelStatusResponse:
     """{version: (state, error message)} as a message."""
     response = GetModelStatusResponse()
     for number, (state, message) in states.items():

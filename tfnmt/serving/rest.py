@@ -12,20 +12,21 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from tfnmt.serving.files import METRICS_PATH
-from tfnmt.serving.json_tensors import answer, read_request
+from tfnmt.serving.json_tensors import format_response, parse_request
 from tfnmt.serving.metadata import model_metadata, model_status, signature_map
 from tfnmt.serving.requests import HTTP_STATUS, MAXIMUM_BODY, RequestError, invalid
+from tfnmt.serving.service import Service
 
 _PATH = re.compile(
     r"/v1/models/(?P<model>[^/:]+)(?:/versions/(?P<version>\d{1,18})|/labels/(?P<label>[^/:]+))?"
     r"(?::(?P<verb>predict|classify|regress)|(?P<metadata>/metadata))?"
 )
-# The page needs nothing from elsewhere, and nothing from elsewhere gets into it.
+# The page loads nothing from other hosts.
 _PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'"
 
 
-def rest_application(service):
-    """The ASGI application over a `Service`."""
+def rest_application(service: Service) -> Starlette:
+    """The ASGI application."""
 
     async def model(request):
         path = request.scope["path"]
@@ -36,22 +37,18 @@ def rest_application(service):
         name, label = match["model"], match["label"]
         version = int(match["version"]) if match["version"] else None
         if match["metadata"]:
-            found = service.models.find(name, version, label)
-            described = _plain(model_metadata(found, name))
-            described["metadata"]["signature_def"] = _plain(signature_map(found))  # without the "@type" of an Any
-            return JSONResponse(described)
+            return JSONResponse(_metadata(service.models.find(name, version, label), name))
         if not verb:
-            return JSONResponse(_plain(model_status(service.models.states(name, version))))
-        with service.observed("rest", name) as observed:
+            return JSONResponse(_as_json(model_status(service.models.states(name, version))))
+        with service.measured("rest", name) as measurement:
             if verb != "predict":
-                raise invalid(f"Expected {verb} signature method_name to be tensorflow/serving/{verb}."
-                              " Was: tensorflow/serving/predict")  # fmt: skip
+                expected = f"Expected {verb} signature method_name to be tensorflow/serving/{verb}."
+                raise invalid(f"{expected} Was: tensorflow/serving/predict")
             found = service.models.find(name, version, label)
-            body = await _body(request)
-            signature, inputs, by_rows = read_request(body, found.signature)
-            observed.signature = signature
+            signature, inputs, by_rows = parse_request(await _body(request), found.signature)
+            measurement.signature = signature
             outputs = await service.compute(found, signature, inputs)
-            return JSONResponse(answer(outputs, by_rows))
+            return JSONResponse(format_response(outputs, by_rows))
 
     async def models(_):
         return JSONResponse({"models": service.models.available()})
@@ -61,7 +58,7 @@ def rest_application(service):
         return JSONResponse({"status": "ok" if healthy else "unavailable"}, 200 if healthy else 503)
 
     async def metrics(_):
-        return Response(generate_latest(service.registry), media_type=CONTENT_TYPE_LATEST)
+        return Response(generate_latest(service.metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
     async def page(_):
         headers = {"Content-Security-Policy": _PAGE_POLICY}
@@ -75,33 +72,39 @@ def rest_application(service):
             Route("/v1/models", models),
             Route("/{path:path}", model, methods=["GET", "POST"]),
         ],
-        exception_handlers={RequestError: _refused, Exception: _failed},
+        exception_handlers={RequestError: _request_error, Exception: _internal_error},
     )
 
 
 async def _body(request):
     """The whole body, unless it is too large."""
-    body, too_large = bytearray(), f"a request of more than {MAXIMUM_BODY:,} bytes is not taken"
+    body, too_large = bytearray(), f"a request of more than {MAXIMUM_BODY:,} bytes is refused"
     try:
         async for chunk in request.stream():
             body += chunk
             if len(body) > MAXIMUM_BODY:
                 raise RequestError(grpc.StatusCode.RESOURCE_EXHAUSTED, too_large)
     except ClientDisconnect:
-        raise invalid("the client hung up before its request was whole") from None
+        raise invalid("the client disconnected before its request was complete") from None
     return bytes(body)
 
 
-def _plain(message):
+def _metadata(version, name):
+    described = _as_json(model_metadata(version, name))
+    described["metadata"]["signature_def"] = _as_json(signature_map(version))  # without the "@type" of an Any
+    return described
+
+
+def _as_json(message):
     options = {"preserving_proto_field_name": True, "always_print_fields_with_no_presence": True}
     return json_format.MessageToDict(message, **options)
 
 
-async def _refused(_, error):
-    # What is left of a body that is too large is not read; so this connection has to end.
+async def _request_error(_, error):
+    # The rest of a body that is too large is not read, so this connection has to end.
     headers = {"Connection": "close"} if error.code == grpc.StatusCode.RESOURCE_EXHAUSTED else None
     return JSONResponse({"error": error.message}, HTTP_STATUS[error.code], headers=headers)
 
 
-async def _failed(*_):
-    return JSONResponse({"error": "internal error; the server's log has more"}, 500)
+async def _internal_error(*_):
+    return JSONResponse({"error": "internal error, see the server's log"}, 500)

@@ -5,8 +5,10 @@ import contextlib
 import resource
 import signal
 import socket
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 import uvicorn
 
@@ -16,23 +18,25 @@ from tfnmt.serving.files import batching_values
 from tfnmt.serving.grpc_services import grpc_server
 from tfnmt.serving.models import Models
 from tfnmt.serving.rest import rest_application
-from tfnmt.serving.service import Counts, Service
+from tfnmt.serving.service import Metrics, Service
 from tfnmt.serving.versions import Version
 
-GRACE = 30  # seconds that requests already accepted have to be answered when the server stops
+GRACE = 30  # seconds to answer the accepted requests when the server stops
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where the server listens. A port of 0 is any that is free."""
+    """Where the server listens. Port 0 is any free port."""
 
     host: str = "127.0.0.1"
     rest_port: int = 8501
     grpc_port: int = 8500
 
 
-def batching_options(directory, max_batch_size=None, batch_wait_ms=None):
-    """What batching.config in a folder of servables says, but for what is given here."""
+def batching_options(
+    directory: str | Path, max_batch_size: int | None = None, batch_wait_ms: float | None = None
+) -> BatchingOptions:
+    """The options in batching.config of a folder of servables; the arguments override it."""
     values = batching_values(directory)
     default = BatchingOptions()
     wait = values.get("batch_timeout_micros", default.wait_seconds * 1e6) / 1e6
@@ -40,39 +44,46 @@ def batching_options(directory, max_batch_size=None, batch_wait_ms=None):
         max_batch_size=max_batch_size or values.get("max_batch_size", default.max_batch_size),
         wait_seconds=wait if batch_wait_ms is None else batch_wait_ms / 1e3,
         threads=values.get("num_batch_threads", default.threads),
-        max_waiting_batches=values.get("max_enqueued_batches", default.max_waiting_batches),
+        max_enqueued_batches=values.get("max_enqueued_batches", default.max_enqueued_batches),
     )
 
 
-async def serve(directory, address, options, ready, stop, poll_seconds=1.0):
-    """Serve until told to stop; then answer what has been accepted, and return.
+async def serve(
+    directory: str | Path,
+    address: Address,
+    options: BatchingOptions,
+    ready: Callable[[Address], None],
+    stop: asyncio.Event,
+    poll_seconds: float = 1.0,
+) -> None:
+    """Serve until `stop` is set; then answer the accepted requests and return.
 
     Args:
         directory: the folder that models.config is in.
-        address: an `Address`.
+        address: where to listen.
         options: `BatchingOptions`.
-        ready: called once with the `Address` that came of it, when the models are loaded and all ports are open.
-        stop: an `asyncio.Event`.
-        poll_seconds: how often to look for changes in the folder.
+        ready: called once with the actual `Address`, when the models are loaded and all ports are open.
+        stop: ends the server.
+        poll_seconds: the time between two looks for changes in the folder.
 
     Raises:
         UserError: models.config is missing or broken, or a port is taken.
     """
     _allow_many_connections()
-    counts = Counts()
+    metrics = Metrics()
     executor = ThreadPoolExecutor(options.threads, "batch")
 
-    def new_version(name, path):
-        return Version(path, executor, options, counts.batch_rows.labels(name).observe)
+    def load_version(name, path):
+        return Version(path, executor, options, metrics.batch_rows.labels(name).observe)
 
-    models = Models(directory, new_version)
-    service = Service(models, counts)
+    models = Models(directory, load_version)
+    service = Service(models, metrics)
     with _listening(address.host, address.rest_port) as listener:
         grpc_ = grpc_server(service)
         grpc_port = _bind(grpc_, address)
         loading, stopped = asyncio.create_task(models.update()), asyncio.create_task(stop.wait())
         await asyncio.wait([loading, stopped], return_when=asyncio.FIRST_COMPLETED)
-        if stop.is_set():  # the model that is being loaded now is the last
+        if stop.is_set():  # no model is loaded after the present one
             loading.cancel()
             return
         await loading
@@ -91,7 +102,7 @@ async def serve(directory, address, options, ready, stop, poll_seconds=1.0):
 
 
 class _Uvicorn(uvicorn.Server):
-    """uvicorn without signal handlers of its own: one signal stops both REST and gRPC."""
+    """uvicorn without its signal handlers: one signal stops both REST and gRPC."""
 
     def __init__(self, application):
         super().__init__(
@@ -118,7 +129,7 @@ def _listening(host, port):
         try:
             listener.bind((host, port))
         except OSError as error:
-            raise UserError(f"{host}:{port}: cannot be listened at ({error.strerror}); choose another port") from error
+            raise UserError(f"{host}:{port}: cannot listen ({error.strerror}): choose another port") from error
         listener.listen(2048)
         yield listener
 
@@ -129,7 +140,7 @@ def _bind(server, address):
     try:
         return server.add_insecure_port(where)
     except RuntimeError as error:
-        raise UserError(f"{where}: cannot be listened at; choose another --grpc-port") from error
+        raise UserError(f"{where}: cannot listen: choose another --grpc-port") from error
 
 
 async def _watch(models, seconds):
@@ -139,17 +150,19 @@ async def _watch(models, seconds):
 
 
 def _allow_many_connections():
-    _, hardest = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hardest, hardest))
+    _, maximum = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (maximum, maximum))
 
 
-def run_server(directory, address, options, ready):
+def run_server(
+    directory: str | Path, address: Address, options: BatchingOptions, ready: Callable[[Address], None]
+) -> None:
     """`serve` until SIGTERM or SIGINT."""
 
     async def main():
         stop = asyncio.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        for each in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(each, stop.set)
         await serve(directory, address, options, ready, stop)
 
     asyncio.run(main())

@@ -1,14 +1,17 @@
 """One version of a model, loaded from its SavedModel."""
 
+from collections.abc import Callable
+from concurrent.futures import Executor
 from pathlib import Path
 
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  registers its operations
 from google.protobuf.message import DecodeError
+from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
-from tfnmt.serving.batching import Batcher
+from tfnmt.serving.batching import Arrays, Batcher, BatchingOptions
 from tfnmt.serving.export import WARM_UP
 from tfnmt.serving.requests import invalid
 
@@ -16,40 +19,40 @@ DEFAULT_SIGNATURE = "serving_default"
 
 
 class Version:
-    """What answers requests for one version. Loading it runs its warm-up requests: one that cannot answer is refused.
+    """A loaded version with a batching queue for each signature. Loading runs its warm-up requests.
 
     Args:
         path: of the version's folder.
         executor: the threads that compute.
         options: `BatchingOptions`.
-        observe_batch: called with the rows of every batch.
+        observe_batch: called with the number of rows of every batch.
 
     Raises:
+        ValueError: an input of a signature is not string [rows].
         OSError, ValueError, tf.errors.OpError and whatever else a broken SavedModel makes TensorFlow raise.
     """
 
-    def __init__(self, path, executor, options, observe_batch):
+    def __init__(
+        self,
+        path: str | Path,
+        executor: Executor,
+        options: BatchingOptions,
+        observe_batch: Callable[[int], None],
+    ):
         self.path = Path(path)
         self.number = int(self.path.name)
-        try:
-            saved = SavedModel.FromString((self.path / "saved_model.pb").read_bytes())
-        except DecodeError as error:
-            raise ValueError("saved_model.pb is cut short or no SavedModel") from error
-        if not saved.meta_graphs:
-            raise ValueError("saved_model.pb is empty")
-        definitions = saved.meta_graphs[0].signature_def
-        self.signatures = {name: definitions[name] for name in sorted(definitions) if not name.startswith("__")}
-        self._loaded = tf.saved_model.load(str(self.path))
+        self.signatures = _read_signatures(self.path / "saved_model.pb")
+        self._functions = tf.saved_model.load(str(self.path)).signatures
         self._warm_up()
         self._batchers = {
             name: Batcher(self._runner(name), executor, options, observe_batch) for name in self.signatures
         }
 
     @property
-    def waiting_rows(self):
+    def waiting_rows(self) -> int:
         return sum(batcher.waiting_rows for batcher in self._batchers.values())
 
-    def signature(self, name):
+    def signature(self, name: str) -> tuple[str, SignatureDef]:
         """(name, `SignatureDef`) of a signature; "" is the default one.
 
         Raises:
@@ -61,16 +64,16 @@ class Version:
             raise invalid(f'Serving signature name: "{name}" not found in signature def; there are {known}')
         return name, self.signatures[name]
 
-    async def compute(self, signature, inputs, rows):
-        """Outputs of a signature for inputs that `checked_inputs` gave."""
+    async def compute(self, signature: str, inputs: Arrays, rows: int) -> Arrays:
+        """Outputs of a signature for inputs that `check_inputs` has accepted."""
         return await self._batchers[signature].submit(inputs, rows)
 
     def _runner(self, name):
-        function = self._loaded.signatures[name]
+        function = self._functions[name]
 
         def run(inputs):
-            tensors = {key: tf.constant(x, self.signatures[name].inputs[key].dtype) for key, x in inputs.items()}
-            return {key: x.numpy() for key, x in function(**tensors).items()}
+            outputs = function(**{key: tf.constant(texts, tf.string) for key, texts in inputs.items()})
+            return {key: x.numpy() for key, x in outputs.items()}
 
         return run
 
@@ -82,3 +85,21 @@ class Version:
             request = PredictionLog.FromString(record.numpy()).predict_log.request
             inputs = {key: tf.make_ndarray(proto) for key, proto in request.inputs.items()}
             self._runner(request.model_spec.signature_name or DEFAULT_SIGNATURE)(inputs)
+
+
+def _read_signatures(path):
+    """{name: `SignatureDef`} of a saved_model.pb."""
+    try:
+        saved = SavedModel.FromString(path.read_bytes())
+    except DecodeError as error:
+        raise ValueError("saved_model.pb is cut short or no SavedModel") from error
+    if not saved.meta_graphs:
+        raise ValueError("saved_model.pb is empty")
+    definitions = saved.meta_graphs[0].signature_def
+    signatures = {name: definitions[name] for name in sorted(definitions) if not name.startswith("__")}
+    for name, definition in signatures.items():
+        for key, info in definition.inputs.items():
+            dtype, shape = tf.as_dtype(info.dtype), tf.TensorShape(info.tensor_shape)
+            if dtype != tf.string or shape.rank != 1:
+                raise ValueError(f"signature {name}: input {key} is {dtype.name} {shape}; only string [rows] is served")
+    return signatures
