@@ -2,6 +2,7 @@
 
 import contextlib
 import resource
+import shutil
 import signal
 
 import pytest
@@ -23,3 +24,14 @@ def full_disk():
             signal.signal(signal.SIGXFSZ, signalled)
 
     return limited
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A Chromium without a window, as a driver of Selenium's; skips the test where it is not installed."""
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+        pytest.skip("there is no Chromium with its driver; on Debian: apt-get install chromium chromium-driver")
+    from tfnmt_programs.figures.browser import open_browser
+
+    with open_browser() as browser:
+        yield browser

@@ -1,7 +1,6 @@
-"""Pages are opened, looked into and drawn; what is missing is said."""
+"""Pages are opened, searched and drawn; what is missing is reported."""
 
 import io
-import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -9,39 +8,51 @@ from PIL import Image
 
 from tfnmt.errors import UserError
 from tfnmt_programs.commands import screenshots
-from tfnmt_programs.figures.screenshots import COLORS, FIND, SIZE, Browser, take
+from tfnmt_programs.figures import browser as browsers
+from tfnmt_programs.figures.browser import SIZE, open_browser, wait_for
+from tfnmt_programs.figures.screenshots import COLORS, FIND, TABS, save_screenshot
 
 PAGE = """data:text/html,<body style="background:%23ff0000"><p>outside</p><div></div><script>
 document.querySelector('div').attachShadow({mode: 'open'}).innerHTML = '<p>inside</p>'
 </script>"""
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
-def test_a_page_is_looked_into_and_drawn(tmp_path):
-    with Browser("chromium") as browser:
-        browser.do("Page.navigate", url=PAGE)
-        browser.wait_for("document.readyState == 'complete'")
-        browser.value(FIND)
-        assert browser.value("find('p').map(e => e.textContent)") == ["outside", "inside"]
-        take(browser, tmp_path / "page.png")
-        with pytest.raises(RuntimeError, match="nonsense"):
-            browser.do("nonsense")
+def test_a_page_is_searched_and_drawn(browser, tmp_path):
+    browser.get(PAGE)
+    browser.execute_script(FIND)
+    assert wait_for(browser, "find('p').map(e => e.textContent)") == ["outside", "inside"]
+    save_screenshot(browser, tmp_path / "page.png")
     picture = Image.open(tmp_path / "page.png")
     assert picture.size == SIZE
     assert len(picture.getcolors()) <= COLORS
     assert picture.convert("RGB").getpixel((600, 600)) == (255, 0, 0)
 
 
-def test_a_browser_that_does_not_start_is_told():
-    with pytest.raises(UserError, match="true has ended"), Browser("true"):
+def test_a_page_that_is_never_ready(browser, monkeypatch):
+    monkeypatch.setattr(browsers, "SECONDS", 0.2)
+    with pytest.raises(UserError, match="the page was not ready after 0.2 seconds: 1 > 2"):
+        wait_for(browser, "1 > 2")
+
+
+def test_a_browser_that_does_not_start(browser):
+    with pytest.raises(UserError, match="true does not start: "), open_browser("true"):
         pass
 
 
-@pytest.mark.parametrize(
-    "chromium, complaint", [("absent", "--chromium absent: there is no such program"), ("true", "logs: there are no")]
-)
-def test_what_is_missing_is_said(chromium, complaint, tmp_path):
-    arguments = SimpleNamespace(chromium=chromium, model=tmp_path, output=tmp_path / "pictures", tabs=["text"])
-    with pytest.raises(UserError, match=complaint):
+def test_a_browser_that_is_not_installed(tmp_path):
+    arguments = SimpleNamespace(chromium="absent", model=tmp_path, output=tmp_path / "pictures", tabs=["text"])
+    with pytest.raises(UserError, match="absent: there is no such program; on Debian: apt-get install chromium"):
         screenshots.main(arguments, io.StringIO())
     assert not (tmp_path / "pictures").exists()
+
+
+def test_a_run_without_logs(monkeypatch, tmp_path):
+    monkeypatch.setattr("tfnmt_programs.figures.screenshots.find_programs", lambda chromium: None)
+    arguments = SimpleNamespace(chromium="chromium", model=tmp_path, output=tmp_path / "pictures", tabs=["text"])
+    with pytest.raises(UserError, match="logs: there are no logs; train without --no-board"):
+        screenshots.main(arguments, io.StringIO())
+    assert not (tmp_path / "pictures").exists()
+
+
+def test_the_command_offers_every_tab():
+    assert screenshots.TABS == TABS
