@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import tensorflow as tf
 
-from tfnmt.search.step import NEVER
+from tfnmt.search.step import NEG_INF
 
 START, END, VOCABULARY = 1, 2, 4  # what is written are the words 0, 1 and 3: even the first two mean nothing here
 PLACES = 3  # that attention is paid to
@@ -15,7 +15,7 @@ PATHS = 997
 class FakeModel:
     """log p(next word | sentence, all words before) and the attention with it, from random tables.
 
-    The sentence is the memory; all words before are the digits of a number, modulo `PATHS`. A step notes it and the
+    The sentence is the memory; all words before are the digits of a number, modulo `PATHS`. A step auxiliary it and the
     sentence, so that a test sees where each note came from.
     """
 
@@ -29,8 +29,8 @@ class FakeModel:
         (path,) = states["words"]
         path = (10 * path + ids) % PATHS
         at = tf.stack([sentence, path], axis=1)
-        notes = {"attention": tf.gather_nd(self.attention, at), "origin": (at, path)}
-        return tf.gather_nd(self.log_p, at), {"words": (path,)}, notes
+        auxiliary = {"attention": tf.gather_nd(self.attention, at), "origin": (at, path)}
+        return tf.gather_nd(self.log_p, at), {"words": (path,)}, auxiliary
 
     def states(self, sentences):
         return {"words": (tf.zeros_like(self.memory(sentences)),)}
@@ -60,16 +60,16 @@ class FakeModel:
         results = [(score(*self.of_words(sentence, s, maximum_length)), s) for s in filter(allowed, sequences)]
         return sorted(results, reverse=True)
 
-    def check_notes(self, found, sentences):
-        """Every word's notes are those of its sentence and of the words before it."""
-        of_path, path_again = found.notes["origin"]
+    def check_auxiliary(self, found, sentences):
+        """Every word's auxiliary are those of its sentence and of the words before it."""
+        of_path, path_again = found.auxiliary["origin"]
         for place, n in np.ndindex(*found.lengths.shape):
             words = words_of(found, place, n)
             for i in range(len(words)):
                 at, sentence, path = (place, n, i), sentences[place], self.path(words[:i])
                 assert (of_path[at] == (sentence, path)).all()
                 assert path_again[at] == path
-                assert (found.notes["attention"][at] == self.attention[sentence, path]).all()
+                assert (found.auxiliary["attention"][at] == self.attention[sentence, path]).all()
 
 
 def in_numpy(found):
@@ -78,11 +78,11 @@ def in_numpy(found):
     after = np.arange(found.ids.shape[2]) >= found.lengths[..., np.newaxis]
     assert (found.ids != END).all()
     assert (np.diff(found.scores, axis=1) <= 0).all()
-    for x in (found.ids, *tf.nest.flatten(found.notes)):
+    for x in (found.ids, *tf.nest.flatten(found.auxiliary)):
         assert x.shape[:3] == found.ids.shape
         assert not x[after].any()
-    not_found = found.scores == NEVER
-    assert (found.log_probabilities[not_found] == NEVER).all()
+    not_found = found.scores == NEG_INF
+    assert (found.log_probabilities[not_found] == NEG_INF).all()
     assert (found.lengths[not_found] == 0).all()
     return found
 
@@ -104,4 +104,4 @@ def check_same(found, expected, places, rtol=0.0):
     expected = tf.nest.map_structure(lambda x: x[list(places)], expected)
     for name in ("lengths", "scores", "log_probabilities"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=rtol)
-    tf.nest.map_structure(check, (found.ids, found.notes), (expected.ids, expected.notes))
+    tf.nest.map_structure(check, (found.ids, found.auxiliary), (expected.ids, expected.auxiliary))

@@ -8,25 +8,33 @@ from tests.search.fake_models import END, PATHS, PLACES, START, VOCABULARY, Fake
 from tfnmt.errors import UserError
 from tfnmt.search.beam import BeamConfiguration, beam_search
 from tfnmt.search.greedy import greedy_search
-from tfnmt.search.step import NEVER
+from tfnmt.search.step import NEG_INF
 
 ALL = 40  # results of 3 words at most: 1 + 3 + 9 + 27
 
 
-def search(model, maximum_lengths, beam_size, sentences=None, coverage=None, wanted=None, **options):
+def search(model, maximum_lengths, beam_size, sentences=None, coverage=None, number_of_results=None, **options):
     sentences = range(len(maximum_lengths)) if sentences is None else sentences
     lengths, c = tf.constant(maximum_lengths, tf.int32), BeamConfiguration(beam_size=beam_size, **options)
     found = in_numpy(
         beam_search(
-            model.step, model.states(sentences), model.memory(sentences), START, END, lengths, c, coverage, wanted
+            model.step,
+            model.states(sentences),
+            model.memory(sentences),
+            START,
+            END,
+            lengths,
+            c,
+            coverage,
+            number_of_results,
         )
     )
-    model.check_notes(found, sentences)
+    model.check_auxiliary(found, sentences)
     return found
 
 
-def attended(notes, memory):
-    return notes["attention"]
+def attended(auxiliary, memory):
+    return auxiliary["attention"]
 
 
 def scorer(length_penalty=1.0, length_norm="length", coverage_penalty=0.0):
@@ -46,7 +54,7 @@ def check_best(found, place, expected):
     expected = expected[:beam_size]
     np.testing.assert_allclose(found.scores[place, : len(expected)], [score for score, _ in expected], rtol=1e-5)
     assert [words_of(found, place, n) for n in range(len(expected))] == [words for _, words in expected]
-    assert (found.scores[place, len(expected) :] == NEVER).all()
+    assert (found.scores[place, len(expected) :] == NEG_INF).all()
 
 
 OPTIONS = [
@@ -68,22 +76,24 @@ def test_a_beam_as_wide_as_the_space_finds_the_best_of_all(options):
 def test_stopping_early_loses_nothing(options):
     """Where END is likely the best results are short; 121 are all of 4 words at most."""
     model = FakeModel(2, sharpness=3.0)
-    model.log_p[0, :, [0, 1, 3]] = NEVER  # nothing goes on here
+    model.log_p[0, :, [0, 1, 3]] = NEG_INF  # nothing goes on here
     found = search(model, [4, 4, 4], 121, coverage=attended, **options)
     check_best(found, 0, [(scorer(**options)(*model.of_words(0, (), 4)), ())])
     for place in (1, 2):
         check_best(found, place, model.all_results(place, 4, scorer(**options)))
 
 
-@pytest.mark.parametrize("wanted", [1, 2])
+@pytest.mark.parametrize("n_best", [1, 2])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_it_stops_when_nothing_that_is_left_can_win(options, wanted):
-    """And not before: the results wanted are those of a search that goes on."""
+def test_it_stops_when_nothing_that_is_left_can_win(options, n_best):
+    """And not before: the results asked for are those of a search that goes on."""
     model, lengths = FakeModel(4, sharpness=2.0, sentences=20), [7, 12, 4, 9] * 5
-    found, all_found = (search(model, lengths, 5, coverage=attended, wanted=n, **options) for n in (wanted, None))
+    found, all_found = (
+        search(model, lengths, 5, coverage=attended, number_of_results=n, **options) for n in (n_best, None)
+    )
     for name in ("scores", "log_probabilities", "lengths"):
-        np.testing.assert_array_equal(getattr(found, name)[:, :wanted], getattr(all_found, name)[:, :wanted])
-    for place, n in np.ndindex(len(lengths), wanted):
+        np.testing.assert_array_equal(getattr(found, name)[:, :n_best], getattr(all_found, name)[:, :n_best])
+    for place, n in np.ndindex(len(lengths), n_best):
         assert words_of(found, place, n) == words_of(all_found, place, n)
     if options == OPTIONS[0]:  # without a penalty, every further word costs
         assert found.ids.shape[2] < all_found.ids.shape[2]
@@ -164,7 +174,7 @@ def test_a_longer_result_wins_by_the_length_penalty():
         found = in_numpy(
             beam_search(step, (), (), START, END, tf.constant([9]), BeamConfiguration(beam_size=2, **options))
         )
-        assert found.notes == ()
+        assert found.auxiliary == ()
         np.testing.assert_allclose(np.exp(found.log_probabilities[0, 0]), 0.6 * 0.8**3 if found.lengths[0, 0] else 0.4)
         return words_of(found, 0)
 
@@ -190,16 +200,16 @@ def test_maximum_length_of_each_sentence():
     model.log_p[..., END] = -20.0
     found = search(model, [5, 0, 2], 3)
     assert found.lengths[:, 0].tolist() == [5, 0, 2]
-    assert found.scores[1].tolist() == [0, NEVER, NEVER]
+    assert found.scores[1].tolist() == [0, NEG_INF, NEG_INF]
 
 
 def test_all_maximum_lengths_zero():
     found = search(FakeModel(4), [0, 0, 0], 2)
     assert not found.lengths.any()
-    assert found.scores.tolist() == [[0, NEVER]] * 3
+    assert found.scores.tolist() == [[0, NEG_INF]] * 3
 
 
-@pytest.mark.parametrize("impossible", [-50.0, NEVER, -np.inf])
+@pytest.mark.parametrize("impossible", [-50.0, NEG_INF, -np.inf])
 def test_an_end_that_never_comes(impossible):
     model = FakeModel(5)
     model.log_p[..., END] = impossible
@@ -211,13 +221,13 @@ def test_an_end_that_never_comes(impossible):
 def test_nothing_can_be_written():
     """Neither the end nor any word after the first."""
     model = FakeModel(5)
-    model.log_p[..., END] = NEVER
-    model.log_p[0] = NEVER
+    model.log_p[..., END] = NEG_INF
+    model.log_p[0] = NEG_INF
     model.log_p[0, :, 0] = -np.inf
     model.log_p[0, START] = -1.0
-    model.log_p[0, START, END] = NEVER
+    model.log_p[0, START, END] = NEG_INF
     found = search(model, [4, 4, 4], 2)
-    assert found.scores[0].tolist() == [NEVER, NEVER]
+    assert found.scores[0].tolist() == [NEG_INF, NEG_INF]
     assert found.lengths.tolist() == [[0, 0], [4, 4], [4, 4]]
 
 
@@ -244,7 +254,7 @@ def test_an_empty_batch():
     found = search(FakeModel(7), [], 3)
     assert found.scores.shape == (0, 3)
     assert found.ids.shape[:2] == (0, 3)
-    assert found.notes["attention"].shape[::3] == (0, PLACES)
+    assert found.auxiliary["attention"].shape[::3] == (0, PLACES)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,17 @@
 """The searches in static graphs, with all that can be asked of them at once."""
 
+import functools
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from tests.search.fake_models import END, START, FakeModel
 from tfnmt.search.beam import BeamConfiguration, beam_search
-from tfnmt.search.greedy import SampleConfiguration, greedy_search, sample
-from tfnmt.search.step import after_prefix, at_least, ensemble, without, without_repetition
+from tfnmt.search.constraints import ban_tokens, block_repeated_ngrams, force_prefix, require_minimum_length
+from tfnmt.search.greedy import greedy_search
+from tfnmt.search.sampling import SampleConfiguration, sample
+from tfnmt.search.step import ensemble
 
 MODELS = [FakeModel(1, sentences=5), FakeModel(2, sentences=5)]
 
@@ -15,20 +19,24 @@ MODELS = [FakeModel(1, sentences=5), FakeModel(2, sentences=5)]
 def prepared(sentences, lengths, prefix):
     """An ensemble under all constraints: what every search takes first."""
 
-    def noting_attention(ids, states, memory, model):
-        log_probabilities, states, notes = model.step(ids, states, memory)
-        return log_probabilities, states, {"attention": notes["attention"]}
+    def with_attention(ids, states, memory, model):
+        log_probabilities, states, auxiliary = model.step(ids, states, memory)
+        return log_probabilities, states, {"attention": auxiliary["attention"]}
 
-    steps = [lambda *inputs, model=model: noting_attention(*inputs, model) for model in MODELS]
-    step, states = without(ensemble(steps), [0]), tuple(model.states(sentences) for model in MODELS)
-    step, states = without_repetition(step, states, 2, lengths)
-    step, states = at_least(step, states, tf.minimum(lengths, 2), END)
-    return *after_prefix(step, states, prefix), (sentences, sentences), START, END, lengths
+    steps = [lambda *inputs, model=model: with_attention(*inputs, model) for model in MODELS]
+    constraints = [
+        functools.partial(ban_tokens, banned=[0]),
+        functools.partial(block_repeated_ngrams, n=2, maximum_lengths=lengths),
+        functools.partial(require_minimum_length, minimum_lengths=tf.minimum(lengths, 2), end=END),
+    ]
+    states = tuple(model.states(sentences) for model in MODELS)
+    step, states = force_prefix(ensemble(steps), states, prefix, constraints)
+    return step, states, (sentences, sentences), START, END, lengths
 
 
 def by_beam(*inputs):
     c = BeamConfiguration(beam_size=3, length_penalty=0.6, coverage_penalty=0.2)
-    return beam_search(*prepared(*inputs), c, coverage=lambda notes, memory: notes["attention"])
+    return beam_search(*prepared(*inputs), c, coverage=lambda auxiliary, memory: auxiliary["attention"])
 
 
 def by_sampling(*inputs):
@@ -54,7 +62,7 @@ def test_graphs(search):
         inputs = [tf.constant(x, tf.int32) for x in batch]
         found, expected = graph(*inputs), search(*inputs)
         tf.nest.map_structure(lambda x, y: np.testing.assert_allclose(x, y, rtol=1e-5), found, expected)
-        assert found.notes.keys() == {"attention"}
+        assert found.auxiliary.keys() == {"attention"}
     definition = graph.get_concrete_function().graph.as_graph_def()
     nodes = [*definition.node, *(node for function in definition.library.function for node in function.node_def)]
     ops = {node.op for node in nodes}

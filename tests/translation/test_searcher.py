@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
-from tfnmt.search.step import NEVER
+from tfnmt.search.step import NEG_INF
 from tfnmt.text.tokenizers import END, PADDING, START, UNKNOWN, SubwordTokenizer, WordTokenizer
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.search_configuration import SearchConfiguration
@@ -72,7 +72,7 @@ def test_a_translation_does_not_depend_on_its_batch(options):
     for one in together:
         assert (np.diff(one.scores) <= 0).all()
         assert not np.isin(one.ids[:, : one.lengths.max(initial=0)], [START, END]).any()
-        assert len({tuple(row) for row in one.ids.tolist()}) == max(1, (one.scores > NEVER).sum())
+        assert len({tuple(row) for row in one.ids.tolist()}) == max(1, (one.scores > NEG_INF).sum())
 
 
 def test_a_seed_and_a_key_decide_what_is_drawn(model):
@@ -137,7 +137,7 @@ def test_everything_at_once_is_core_operations_only():
 
     prefixes = [TARGETS[0].split()[0], "", "Ding 猫 und", "x"]
     found = searcher.translate([SOURCES[0], SOURCES[1], SOURCES[2], ""], 4, prefixes)
-    assert texts_of(found)[3] == ["", ""] and found[3].scores.tolist() == [0, NEVER]
+    assert texts_of(found)[3] == ["", ""] and found[3].scores.tolist() == [0, NEG_INF]
     for one, prefix in zip(found[:3], prefixes[:3], strict=True):
         for text, alignment in zip(one.texts, one.alignments, strict=True):
             text = text.decode()
@@ -183,7 +183,7 @@ def test_a_sentence_that_never_ends_ends(options):
     searcher = Searcher(model, SearchConfiguration(**options, **limits, n_best=n_best))
     found = searcher.translate(["a b a", "", "b"])
     for one, length, count in zip(found, (5, 0, 2), (364, 1, 1 + 3 + 9), strict=True):
-        assert (one.scores > NEVER).sum() == min(n_best, count)
+        assert (one.scores > NEG_INF).sum() == min(n_best, count)
         assert one.lengths[0] == length
 
 

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tests.translation.test_searcher import SOURCES, TEXTS, made, texts_of
 from tfnmt.errors import UserError
-from tfnmt.search.step import NEVER
+from tfnmt.search.step import NEG_INF
 from tfnmt.text.tokenizers import END, PADDING, START
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
@@ -45,10 +45,10 @@ def test_words_of_a_batch():
     words, never = shortlist.candidates(source, banned=[PADDING, 6])
     np.testing.assert_array_equal(words, [*SPECIAL, 5, 6, 7, 8, 9])
     own = [[0, 1, 1, 1, 1, 0, 0, 1, 1], [0, 1, 1, 1, 1, 0, 1, 0, 0]]
-    np.testing.assert_array_equal(never, np.where(own, 0, NEVER).astype(np.float32))
+    np.testing.assert_array_equal(never, np.where(own, 0, NEG_INF).astype(np.float32))
     with_prefix = shortlist.candidates(source, [PADDING], prefix=tf.constant([[11, 0], [0, 0]]))
     assert with_prefix.words[-1] == 11
-    np.testing.assert_array_equal(with_prefix.never[:, -1], [0, np.float32(NEVER)])
+    np.testing.assert_array_equal(with_prefix.never[:, -1], [0, np.float32(NEG_INF)])
     np.testing.assert_array_equal(with_prefix.places(tf.constant([[0, 3], [11, 5]])), [[0, 3], [9, 4]])
 
 
@@ -84,7 +84,7 @@ def test_a_prefix_may_have_other_words(model):
     found = searcher.translate(SOURCES[:8], 8, words)
     for one, word in zip(found, words, strict=True):
         assert one.texts[0].decode().split()[0] == word
-        assert one.scores[0] > NEVER
+        assert one.scores[0] > NEG_INF
 
 
 def test_saved_and_loaded(model, tmp_path):

@@ -71,7 +71,7 @@ def search_configuration(arguments):
 
 def formatted(number, found, arguments):
     """The lines to print for the line of that number: its `Translations`, told as the help says."""
-    from tfnmt.search.step import NEVER
+    from tfnmt.search.step import NEG_INF
 
     for i, text in enumerate(found.texts):
         columns = [text.decode("utf-8")]
@@ -81,7 +81,7 @@ def formatted(number, found, arguments):
             columns.append(f"{found.scores[i]:.4f}")
         if arguments.alignments:
             columns.append(found.alignments[i].decode("utf-8"))
-        if i == 0 or found.scores[i] > NEVER:
+        if i == 0 or found.scores[i] > NEG_INF:
             yield (" ||| " if arguments.n_best > 1 else "\t").join(columns)
 
 

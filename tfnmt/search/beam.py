@@ -1,23 +1,22 @@
-"""Beam search: keep the K most probable beginnings at each place, in the graph and over any step function."""
+"""Beam search: keep the K most probable hypotheses of each sentence, in the graph, with any step function."""
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 import tensorflow as tf
 from pydantic import Field
 
 from tfnmt.configuration import Configuration, require
-from tfnmt.search.arrays import growing_array, zero_unless
-from tfnmt.search.compaction import in_batch, leave, rows_of, updated
-from tfnmt.search.result import Found
-from tfnmt.search.step import NEVER
-from tfnmt.search.top_k import top_k
+from tfnmt.search.compaction import remove_finished, rows_of, scatter_rows, update_sentences
+from tfnmt.search.ops import batch_major, dynamic_array, top_k, zero_unless
+from tfnmt.search.step import NEG_INF, SearchResult, StepFunction
 from tfnmt.shapes import any_rows
 
 
 class BeamConfiguration(Configuration):
     """What a beam search looks for."""
 
-    beam_size: int = Field(5, description="K, how many beginnings are kept", ge=1, le=2**16)
+    beam_size: int = Field(5, description="K, hypotheses of each sentence", ge=1, le=2**16)
     length_penalty: float = Field(
         1.0, description="α of the length that log-probabilities are divided by; 0 compares plain sums", ge=0
     )
@@ -27,141 +26,157 @@ class BeamConfiguration(Configuration):
     )
 
 
-def beam_search(step, states, memory, start, end, maximum_lengths, configuration, coverage=None, wanted=None):
-    """Find the K results y of the highest score
+def beam_search(
+    step: StepFunction,
+    states: Any,
+    memory: Any,
+    start: int,
+    end: int,
+    maximum_lengths: tf.Tensor,
+    configuration: BeamConfiguration,
+    coverage: Callable[[Any, Any], tf.Tensor] | None = None,
+    number_of_results: int | None = None,
+) -> SearchResult:
+    """Find the K results y with the highest score
 
         log p(y) / norm(|y|) + β Σ_j log min(Σ_i a_ij, 1)        (Wu et al. 2016, arXiv:1609.08144, eq. 14)
 
-    where |y| and i count `end` too, written or not. A beginning is a result when `end` is among its sentence's K best
-    next words, or at its maximum length. A sentence is finished when it has K results, when no beginning is left, or
-    when none that is left can win a place among the results that are wanted. A beam of 1 is greedy search.
+    where |y| and i count `end` too, written or not. A hypothesis is finished, and so a result, when `end` is among the
+    K best next tokens of its sentence, or at the maximum length. A sentence is finished when it has K results, when it
+    has no hypothesis left, or when none that is left can still be among its best `number_of_results`. A beam of 1 is
+    greedy search.
 
     Args:
-        step: a step function over rows [batch · K], the beams of one sentence together; see `tfnmt.search.step`.
-        states, memory: the states before the first word and what every step gets, both of [batch] rows.
-        start, end: ids of the word before the first and after the last.
-        maximum_lengths: int32 [batch], words of each result at most, without `end`.
+        step: a step function over rows [batch · K], the hypotheses of one sentence together; see `tfnmt.search.step`.
+        states, memory: the states before the first step and what every step gets, both of [batch] rows.
+        start, end: ids of the token before the first and of the one after the last.
+        maximum_lengths: int32 [batch], tokens of each result at most, without `end`.
         configuration: a `BeamConfiguration`.
-        coverage: needed for a coverage penalty: a function from a step's notes and its memory to a_i, float32 [rows,
-            places]; 1 at places that need not be covered.
-        wanted: how many results, K unless told.
+        coverage: for a coverage penalty: a function from a step's auxiliary outputs and its memory to a_i, float32
+            [rows, source_length]; 1 at positions that need not be covered.
+        number_of_results: how many results are asked for, at most K; None for K.
 
     Returns:
-        A `Found` with n = K, of which the first `wanted` count.
+        A `SearchResult` with n = K, of which the first `number_of_results` count.
 
     Raises:
         UserError: a coverage penalty without `coverage`.
     """
     c, beam_size = configuration, configuration.beam_size
-    covers = c.coverage_penalty > 0
-    require(coverage or not covers, "coverage_penalty", c.coverage_penalty, "0, for a model without attention")
-    batch, wanted = tf.size(maximum_lengths), beam_size if wanted is None else wanted
+    with_coverage = c.coverage_penalty > 0
+    require(coverage or not with_coverage, "coverage_penalty", c.coverage_penalty, "0, for a model without attention")
+    batch = tf.size(maximum_lengths)
+    number_of_results = beam_size if number_of_results is None else number_of_results
 
-    def unfinished(now):
-        return (now["i"] == 0) | tf.reduce_any(now["live"] > NEVER / 2)
+    def unfinished(loop):
+        return (loop["i"] == 0) | tf.reduce_any(loop["log_p"] > NEG_INF / 2)
 
-    def body(now):
-        i, live, seen = now["i"], now["live"], now["seen"]
-        row_numbers = tf.reshape(rows_of(now["numbers"], beam_size), [-1])  # those that these rows have in the batch
-        log_p, states, notes = step(now["ids"], now["states"], now["memory"])
-        next_words = _next_words(log_p, live, end)
-        ended = tf.nest.map_structure(lambda x: tf.gather(x, now["numbers"]), now["ended"])
-        ending, rows = _endings(next_words, live, i >= now["limits"])
-        scores = ending / _norm(i + 1, c)
-        if covers:
-            seen += coverage(notes, now["memory"])
-            scores += c.coverage_penalty * tf.gather(_uncovered(seen), rows)
-        ended = _best_of(ended, _results(scores, ending, i, tf.gather(row_numbers, rows)))
-        live, ids, parents = _going_on(next_words, ended, i, now["limits"], wanted, c)
-        states, seen, notes = tf.nest.map_structure(lambda x: tf.gather(x, parents), (states, seen, notes))
+    def body(loop):
+        i, limits, covered = loop["i"], loop["maximum_lengths"], loop["covered"]
+        rows_in_batch = tf.reshape(rows_of(loop["sentence_indices"], beam_size), [-1])
+        log_probabilities, states, auxiliary = step(loop["ids"], loop["states"], loop["memory"])
+        candidates = _candidates(log_probabilities, loop["log_p"], end)
+        finished_log_p, rows = _finished(candidates, loop["log_p"], i >= limits)
+        scores = finished_log_p / _norm(i + 1, c)
+        if with_coverage:
+            covered += coverage(auxiliary, loop["memory"])
+            scores += c.coverage_penalty * tf.gather(_log_coverage(covered), rows)
+        results = tf.nest.map_structure(lambda x: tf.gather(x, loop["sentence_indices"]), loop["results"])
+        results = _best(results, _new_results(scores, finished_log_p, i, tf.gather(rows_in_batch, rows)))
+        log_p, ids, parents = _alive(candidates, results, i, limits, number_of_results, c)
+        states, covered, auxiliary = tf.nest.map_structure(
+            lambda x: tf.gather(x, parents), (states, covered, auxiliary)
+        )
         history = tf.nest.map_structure(
-            lambda array, x: array.write(i, in_batch(x, row_numbers, batch * beam_size)),
-            now["history"],
-            (ids, tf.gather(row_numbers, parents), notes),
+            lambda array, x: array.write(i, scatter_rows(x, rows_in_batch, batch * beam_size)),
+            loop["history"],
+            (ids, tf.gather(rows_in_batch, parents), auxiliary),
         )
-        numbers, of_sentences, of_rows = leave(
-            ~tf.reduce_any(live > NEVER / 2, axis=1),
-            now["numbers"],
+        sentence_indices, by_sentence, by_row = remove_finished(
+            ~tf.reduce_any(log_p > NEG_INF / 2, axis=1),
+            loop["sentence_indices"],
             beam_size,
-            of_sentences={"live": live, "limits": now["limits"]},
-            of_rows={"ids": ids, "states": states, "memory": now["memory"], "seen": seen},
+            by_sentence={"log_p": log_p, "maximum_lengths": limits},
+            by_row={"ids": ids, "states": states, "memory": loop["memory"], "covered": covered},
         )
-        ended = updated(now["ended"], now["numbers"], ended)
-        return [{"i": i + 1, "numbers": numbers, "ended": ended, "history": history} | of_sentences | of_rows]
+        results = update_sentences(loop["results"], loop["sentence_indices"], results)
+        whole_batch = {"i": i + 1, "results": results, "history": history}
+        return [{"sentence_indices": sentence_indices} | by_sentence | by_row | whole_batch]
 
-    first = _first(step, states, memory, start, maximum_lengths, beam_size, coverage if covers else None)
+    first = _initial(step, states, memory, start, maximum_lengths, beam_size, coverage if with_coverage else None)
     (last,) = tf.while_loop(unfinished, body, [first])
-    ids, notes = _of_results(last["ended"], *last["history"])
-    ended = last["ended"]
-    return Found(ids, ended["lengths"], ended["scores"], ended["log_probabilities"], notes)
+    results = last["results"]
+    ids, auxiliary = _backtrack(results, *last["history"])
+    return SearchResult(ids, results["lengths"], results["scores"], results["log_p"], auxiliary)
 
 
-def _first(step, states, memory, start, maximum_lengths, beam_size, coverage):
-    """What the loop begins with: of every sentence as many beginnings as the beam has, all of them empty."""
-    numbers = tf.range(tf.size(maximum_lengths))
-    every_row = rows_of(numbers, beam_size)
+def _initial(step, states, memory, start, maximum_lengths, beam_size, coverage):
+    """The loop's state before the first step: K empty hypotheses of every sentence, of which one is alive."""
+    sentence_indices = tf.range(tf.size(maximum_lengths))
+    rows = rows_of(sentence_indices, beam_size)
     states, memory = tf.nest.map_structure(lambda x: tf.repeat(x, beam_size, axis=0), (states, memory))
-    ids = tf.fill([tf.size(every_row)], start)
-    _, _, notes = step(ids, states, memory)  # only its structure and shapes: unused operations leave the graph
-    never, nothing = tf.fill(tf.shape(every_row), NEVER), tf.zeros_like(every_row)
-    here = {
-        "numbers": numbers,
-        "limits": maximum_lengths[:, tf.newaxis],
-        # At first all beams are one beginning: only one is alive.
-        "live": tf.where(tf.range(beam_size) == 0, 0.0, never),
+    ids = tf.fill([tf.size(rows)], start)
+    _, _, auxiliary = step(ids, states, memory)  # only for its structure and shapes: the graph drops unused operations
+    impossible, zeros = tf.fill(tf.shape(rows), NEG_INF), tf.zeros_like(rows)
+    active = {
+        "sentence_indices": sentence_indices,
+        "maximum_lengths": maximum_lengths[:, tf.newaxis],
+        "log_p": tf.where(tf.range(beam_size) == 0, 0.0, impossible),
         "ids": ids,
         "states": states,
         "memory": memory,
-        "seen": tf.zeros_like(coverage(notes, memory)) if coverage else (),
+        "covered": tf.zeros_like(coverage(auxiliary, memory)) if coverage else (),
     }
-    return any_rows(here) | {
+    return any_rows(active) | {
         "i": tf.constant(0),
-        "ended": {"scores": never, "log_probabilities": never, "lengths": nothing, "rows": every_row},
-        "history": tf.nest.map_structure(growing_array, (ids, ids, notes)),
+        "results": {"scores": impossible, "log_p": impossible, "lengths": zeros, "rows": rows},
+        "history": tf.nest.map_structure(dynamic_array, (ids, ids, auxiliary)),
     }
 
 
-def _next_words(log_p, live, end):
-    """The words that may come next, [present, candidates]: "log_p" of beginnings with them, the "ids", the "rows" of
-    these beginnings, and whether it "is_end".
+def _candidates(log_probabilities, log_p, end):
+    """The best continuations of the hypotheses, [active, candidates]: their "log_p", their last tokens "ids", the
+    "rows" of the hypotheses that they continue, and whether that token "is_end".
 
-    Of each beam the K + 1 best, since one of them may be `end`.
+    Of each hypothesis the K + 1 best, since one of them may be `end`.
     """
-    present, beam_size = tf.shape(live)[0], live.shape[1]
-    best, ids = top_k(log_p, beam_size + 1)
+    active, beam_size = tf.shape(log_p)[0], log_p.shape[1]
+    best, ids = top_k(log_probabilities, beam_size + 1)
     rows = tf.zeros_like(ids) + tf.range(tf.shape(ids)[0])[:, tf.newaxis]
-    words = {"log_p": tf.reshape(live, [-1, 1]) + best, "ids": ids, "rows": rows, "is_end": ids == end}
-    return {name: tf.reshape(x, [present, beam_size * tf.shape(best)[1]]) for name, x in words.items()}
+    candidates = {"log_p": tf.reshape(log_p, [-1, 1]) + best, "ids": ids, "rows": rows, "is_end": ids == end}
+    return {name: tf.reshape(x, [active, beam_size * tf.shape(best)[1]]) for name, x in candidates.items()}
 
 
-def _endings(next_words, live, at_limit):
-    """The beginnings that end now, [present, K]: their log p, `NEVER` where there are fewer, and their rows.
+def _finished(candidates, log_p, at_limit):
+    """The hypotheses that are finished now, [active, K]: their log p, `NEG_INF` where there are fewer, and their rows.
 
-    They are those whose `end` is among the K best next words. At the maximum length all end, without that word.
+    They are those whose `end` is among the K best candidates. At the maximum length all are, without `end`.
     """
-    best, chosen = tf.math.top_k(next_words["log_p"], live.shape[1])
-    is_end, rows = (tf.gather(next_words[name], chosen, batch_dims=1) for name in ("is_end", "rows"))
-    every_row = tf.reshape(tf.range(tf.size(live)), tf.shape(live))
-    return tf.where(at_limit, live, tf.where(is_end, best, NEVER)), tf.where(at_limit, every_row, rows)
+    best, chosen = tf.math.top_k(candidates["log_p"], log_p.shape[1])
+    is_end, rows = (tf.gather(candidates[name], chosen, batch_dims=1) for name in ("is_end", "rows"))
+    all_rows = tf.reshape(tf.range(tf.size(log_p)), tf.shape(log_p))
+    return tf.where(at_limit, log_p, tf.where(is_end, best, NEG_INF)), tf.where(at_limit, all_rows, rows)
 
 
-def _results(scores, log_p, length, rows):
-    """What ends now, as the loop keeps results: [present, K]; there is none where log p is `NEVER`."""
-    scores = tf.where(log_p > NEVER / 2, scores, NEVER)
-    return {"scores": scores, "log_probabilities": log_p, "lengths": tf.fill(tf.shape(rows), length), "rows": rows}
+def _new_results(scores, log_p, length, rows):
+    """Finished hypotheses as the loop keeps results, [active, K]; where log p is `NEG_INF`, there is none."""
+    scores = tf.where(log_p > NEG_INF / 2, scores, NEG_INF)
+    return {"scores": scores, "log_p": log_p, "lengths": tf.fill(tf.shape(rows), length), "rows": rows}
 
 
-def _going_on(next_words, ended, i, limits, wanted, c):
-    """The K best beginnings that go on: log p [present, K], `NEVER` where there are fewer, and ids and rows they come
-    from, [present · K].
+def _alive(candidates, results, i, limits, number_of_results, c):
+    """The K best hypotheses that the search goes on with: their log p [active, K], `NEG_INF` where there are fewer, and
+    their last tokens and parents' rows, [active · K].
     """
-    finished = (i >= limits) | (ended["scores"][:, -1:] > NEVER)
-    live, chosen = tf.math.top_k(tf.where(finished | next_words["is_end"], NEVER, next_words["log_p"]), c.beam_size)
-    # No word makes log p grow, and nothing is longer than the limit: no score to come is higher than this.
-    no_higher = live[:, :1] / _norm(limits + 1, c)
-    live = tf.where(no_higher > ended["scores"][:, wanted - 1 : wanted], live, NEVER)
-    ids, rows = (tf.reshape(tf.gather(next_words[name], chosen, batch_dims=1), [-1]) for name in ("ids", "rows"))
-    return live, ids, rows
+    finished = (i >= limits) | (results["scores"][:, -1:] > NEG_INF)
+    ends = finished | candidates["is_end"]
+    log_p, chosen = tf.math.top_k(tf.where(ends, NEG_INF, candidates["log_p"]), c.beam_size)
+    # No token raises log p, and no result is longer than the limit: no score can become higher than this.
+    highest_score = log_p[:, :1] / _norm(limits + 1, c)
+    worst_result = results["scores"][:, number_of_results - 1 : number_of_results]
+    log_p = tf.where(highest_score > worst_result, log_p, NEG_INF)
+    ids, rows = (tf.reshape(tf.gather(candidates[name], chosen, batch_dims=1), [-1]) for name in ("ids", "rows"))
+    return log_p, ids, rows
 
 
 def _norm(length, c):
@@ -169,40 +184,38 @@ def _norm(length, c):
     return (length if c.length_norm == "length" else (5 + length) / 6) ** c.length_penalty
 
 
-def _uncovered(seen):
-    """Σ_j log min(Σ_i a_ij, 1), of Σ_i a_ij [rows, places]."""
-    return tf.reduce_sum(tf.math.log(tf.clip_by_value(seen, 1e-9, 1.0)), axis=-1)
+def _log_coverage(covered):
+    """Σ_j log min(Σ_i a_ij, 1), of Σ_i a_ij [rows, source_length]."""
+    return tf.reduce_sum(tf.math.log(tf.clip_by_value(covered, 1e-9, 1.0)), axis=-1)
 
 
-def _best_of(ended, now):
-    """The K best of the results that there were and of those that there are now."""
-    both = {name: tf.concat([ended[name], now[name]], axis=1) for name in ended}
-    _, chosen = tf.math.top_k(both["scores"], ended["scores"].shape[1])
+def _best(results, new):
+    """The K best of the previous and the new results."""
+    both = {name: tf.concat([results[name], new[name]], axis=1) for name in results}
+    _, chosen = tf.math.top_k(both["scores"], results["scores"].shape[1])
     return {name: tf.gather(x, chosen, batch_dims=1) for name, x in both.items()}
 
 
-def _of_results(ended, ids, parents, notes):
-    """The words and notes of each result, [batch, K, steps, ...], followed from its last row to its first.
+def _backtrack(results, ids, parents, auxiliary):
+    """The tokens and auxiliary outputs of each result, [batch, K, steps, ...], from its last row back to its first.
 
     Args:
-        ended: the results' lengths and the rows in which they ended, int32 [batch, K].
-        ids, parents, notes: arrays of the words and notes of every row and of the row that each came from.
+        results: "lengths" and "rows" (the rows in which the results were finished), int32 [batch, K].
+        ids, parents, auxiliary: arrays of every step's tokens, the rows that they continue, and auxiliary outputs.
     """
-    parents, written = parents.stack(), tf.nest.map_structure(lambda array: array.stack(), (ids, notes))
-    steps, shape = tf.shape(parents)[0], tf.shape(ended["lengths"])
-    rows, lengths = (tf.reshape(ended[name], [-1]) for name in ("rows", "lengths"))
+    parents, written = parents.stack(), tf.nest.map_structure(lambda array: array.stack(), (ids, auxiliary))
+    steps, shape = tf.shape(parents)[0], tf.shape(results["lengths"])
+    rows, lengths = (tf.reshape(results[name], [-1]) for name in ("rows", "lengths"))
 
-    def body(i, rows, followed):
-        before = tf.where(i < lengths, tf.gather(parents[i], rows), rows)
-        return i - 1, before, followed.write(i, rows)
+    def previous(rows, step):
+        i, parents = step
+        return tf.where(i < lengths, tf.gather(parents, rows), rows)
 
-    followed = tf.TensorArray(tf.int32, size=steps, element_shape=[None])
-    *_, followed = tf.while_loop(lambda i, *_: i >= 0, body, (steps - 1, rows, followed))
-    rows = followed.stack()
+    before = tf.scan(previous, (tf.range(steps), parents), initializer=rows, reverse=True)  # the rows before each step
+    rows = tf.concat([before[1:], rows[tf.newaxis]], axis=0)  # and after it, where its tokens are
 
     def of_results(x):
-        x = zero_unless(tf.range(steps)[:, tf.newaxis] < lengths, tf.gather(x, rows, batch_dims=1))
-        x = tf.transpose(x, [1, 0, *range(2, x.shape.rank)])
+        x = batch_major(zero_unless(tf.range(steps)[:, tf.newaxis] < lengths, tf.gather(x, rows, batch_dims=1)))
         return tf.reshape(x, tf.concat([shape, tf.shape(x)[1:]], axis=0))
 
     return tf.nest.map_structure(of_results, written)

@@ -1,49 +1,59 @@
-"""Sentences that are finished leave a search, so that no word is computed for them.
+"""Batch compaction: finished sentences are removed from the batch, so that no step is computed for them.
 
-Of a batch some sentences are finished early; the longest takes as long as ever. What a search has of those that are
-still present are tensors of fewer and fewer rows: a fixed number of rows for each sentence, in the order of the batch.
+A search takes as many steps as its longest result; most sentences are finished earlier. The search keeps tensors of the
+active sentences only, k rows for each, in the order of the batch, and `sentence_indices`, int32 [active]: which
+sentences of the batch they are.
 """
+
+from typing import Any
 
 import tensorflow as tf
 
-ONE_IN = 8  # gathering what stays costs a step's time or so: worth it once so many of those present are finished
+COMPACTION_FRACTION = 1 / 8
+"""Compaction copies every tensor, which costs about one step: it waits until this fraction of the rows is finished."""
 
 
-def leave(finished, numbers, k, of_sentences, of_rows):
-    """Drop what belongs to finished sentences, if enough of those that are present are finished.
+def remove_finished(
+    finished: tf.Tensor, sentence_indices: tf.Tensor, k: int, by_sentence: Any, by_row: Any
+) -> tuple[tf.Tensor, Any, Any]:
+    """Remove finished sentences, if they are at least `COMPACTION_FRACTION` of the active ones.
 
     Args:
-        finished: bool [present].
-        numbers: int32 [present], of the sentences in the batch.
+        finished: bool [active].
+        sentence_indices: int32 [active].
         k: rows of each sentence.
-        of_sentences: any structure of tensors [present, ...].
-        of_rows: any structure of tensors [present · k, ...].
+        by_sentence: any structure of tensors [active, ...].
+        by_row: any structure of tensors [active · k, ...].
 
     Returns:
-        (numbers, of_sentences, of_rows) of those who stay.
+        (sentence_indices, by_sentence, by_row) of the sentences that remain.
     """
-    staying = tf.where(~finished)[:, 0]
-    leaving = tf.size(numbers) - tf.size(staying)
+    remaining = tf.where(~finished)[:, 0]
+    active = tf.size(sentence_indices)
+    removed = active - tf.size(remaining)
 
-    def those_who_stay():
-        rows = tf.reshape(rows_of(staying, k), [-1])
-        of_each = tf.nest.map_structure(lambda x: tf.gather(x, staying), (numbers, of_sentences))
-        return *of_each, tf.nest.map_structure(lambda x: tf.gather(x, rows), of_rows)
+    def compacted():
+        rows = tf.reshape(rows_of(remaining, k), [-1])
+        indices_and_sentences = tf.nest.map_structure(
+            lambda x: tf.gather(x, remaining), (sentence_indices, by_sentence)
+        )
+        return *indices_and_sentences, tf.nest.map_structure(lambda x: tf.gather(x, rows), by_row)
 
-    enough = (leaving > 0) & (ONE_IN * leaving >= tf.size(numbers))
-    return tf.cond(enough, those_who_stay, lambda: (numbers, of_sentences, of_rows))
-
-
-def rows_of(numbers, k):
-    """The rows that sentences of these numbers have in the whole batch, k for each: int32 [present, k]."""
-    return k * numbers[:, tf.newaxis] + tf.range(k, dtype=numbers.dtype)
+    enough = tf.cast(removed, tf.float32) >= COMPACTION_FRACTION * tf.cast(active, tf.float32)
+    return tf.cond((removed > 0) & enough, compacted, lambda: (sentence_indices, by_sentence, by_row))
 
 
-def in_batch(x, rows, count):
-    """x [present rows, ...] at its rows among `count` ones, zeros elsewhere: [count, ...]."""
+def rows_of(sentence_indices: tf.Tensor, k: int) -> tf.Tensor:
+    """The rows of these sentences in the whole batch, where each has k: int [active, k]."""
+    return k * sentence_indices[:, tf.newaxis] + tf.range(k, dtype=sentence_indices.dtype)
+
+
+def scatter_rows(x: tf.Tensor, rows: tf.Tensor, count: tf.Tensor) -> tf.Tensor:
+    """x [active rows, ...] at the given rows of the whole batch, zeros elsewhere: [count, ...]."""
     return tf.scatter_nd(rows[:, tf.newaxis], x, tf.concat([[count], tf.shape(x)[1:]], axis=0))
 
 
-def updated(whole, numbers, x):
-    """`whole` [batch, ...] with x [present, ...] at the sentences of these numbers; both any structure."""
-    return tf.nest.map_structure(lambda a, b: tf.tensor_scatter_nd_update(a, numbers[:, tf.newaxis], b), whole, x)
+def update_sentences(whole: Any, sentence_indices: tf.Tensor, x: Any) -> Any:
+    """`whole` [batch, ...] with x [active, ...] at these sentences; both any structure of tensors."""
+    indices = sentence_indices[:, tf.newaxis]
+    return tf.nest.map_structure(lambda a, b: tf.tensor_scatter_nd_update(a, indices, b), whole, x)

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from tfnmt.configuration import require
 from tfnmt.search.beam import BeamConfiguration
-from tfnmt.search.greedy import SampleConfiguration
+from tfnmt.search.sampling import SampleConfiguration
 
 
 class SearchConfiguration(BeamConfiguration, SampleConfiguration):

@@ -9,8 +9,16 @@ import tensorflow as tf
 from tfnmt.configuration import require
 from tfnmt.errors import UserError
 from tfnmt.search.beam import beam_search
-from tfnmt.search.greedy import greedy_search, sample
-from tfnmt.search.step import after_prefix, at_least, ensemble, without, without_repetition
+from tfnmt.search.constraints import (
+    ban_tokens,
+    block_repeated_ngrams,
+    constrain,
+    force_prefix,
+    require_minimum_length,
+)
+from tfnmt.search.greedy import greedy_search
+from tfnmt.search.sampling import sample
+from tfnmt.search.step import ensemble
 from tfnmt.text.tokenizers import END, PADDING, START, UNKNOWN
 from tfnmt.threads import processors
 from tfnmt.translation.alignment import attended, pharaoh, word_attention, word_numbers
@@ -21,7 +29,7 @@ class Translations(NamedTuple):
     """What a search has found: n translations of each text, the best first. Tensors all, and two that may be None.
 
     A text without words has an empty translation. Where a beam has found fewer than n, the last are empty and their
-    scores `tfnmt.search.step.NEVER`.
+    scores `tfnmt.search.step.NEG_INF`.
     """
 
     texts: tf.Tensor
@@ -71,7 +79,7 @@ class Searcher(tf.Module):
         for key in ("alignments", "replace_unknown", "coverage_penalty"):
             allowed = "false or 0 for a model without attention"
             require(has_attention or not getattr(c, key), key, getattr(c, key), allowed)
-        self._notes_attention = c.alignments or c.replace_unknown or c.coverage_penalty > 0
+        self._with_attention = c.alignments or c.replace_unknown or c.coverage_penalty > 0
         self._functions = functools.cache(self._new_function)  # a SavedModel must not keep those that were traced here
 
     def find(self, texts, prefixes=None, keys=None):
@@ -90,19 +98,25 @@ class Searcher(tf.Module):
         source = self.reader.source_ids(texts)
         prefix = None if prefixes is None else self.target_tokenizer.encode(prefixes).to_tensor(PADDING)
         maximum_lengths = self._maximum_lengths(source, prefix)
+        constraints = []
         if self.shortlist:
             candidates = self.shortlist.candidates(source, self._banned, prefix)
             step, states, memory = self._step(source, candidates)
             prefix = None if prefix is None else candidates.places(prefix)
         else:
             step, states, memory = self._step(source)
-            step = without(step, self._banned)
+            constraints.append(functools.partial(ban_tokens, banned=self._banned))
         if c.no_repeated_ngram:
-            step, states = without_repetition(step, states, c.no_repeated_ngram, maximum_lengths)
+            constraints.append(
+                functools.partial(block_repeated_ngrams, n=c.no_repeated_ngram, maximum_lengths=maximum_lengths)
+            )
         if c.minimum_length:
-            step, states = at_least(step, states, tf.fill(tf.shape(texts), c.minimum_length), END)
-        if prefix is not None:
-            step, states = after_prefix(step, states, prefix)
+            minimum_lengths = tf.fill(tf.shape(texts), c.minimum_length)
+            constraints.append(functools.partial(require_minimum_length, minimum_lengths=minimum_lengths, end=END))
+        if prefix is None:
+            step, states = constrain(step, states, constraints)
+        else:
+            step, states = force_prefix(step, states, prefix, constraints)
         if c.method == "sample":
             keys = tf.strings.to_hash_bucket_fast(texts, 2**62) if keys is None else keys
             found = sample(step, states, memory, START, END, maximum_lengths, c, c.seed, keys)
@@ -174,7 +188,7 @@ class Searcher(tf.Module):
     def _step(self, source, candidates=None):
         """Step, first states and memory of the model, or of all of them together; attention is noted if needed."""
         c = self.configuration
-        options = (self._notes_attention, candidates, None if c.precision == "float32" else c.precision)
+        options = (self._with_attention, candidates, None if c.precision == "float32" else c.precision)
         parts = [model.search_step(source, *options) for model in self.models]
         if len(parts) == 1:
             return parts[0]
@@ -183,7 +197,7 @@ class Searcher(tf.Module):
 
     def _translations(self, found, source, texts, prefixes):
         """What a search has found, as text."""
-        attention, alignments = found.notes.get("attention"), None
+        attention, alignments = found.auxiliary.get("attention"), None
         unknown = self._in_place_of_unknown(found, source, texts, prefixes)
         rows = [tf.size(found.lengths), tf.shape(found.ids)[2]]
         unknown = None if unknown is None else tf.reshape(unknown, rows)
@@ -213,7 +227,7 @@ class Searcher(tf.Module):
         written = tf.fill(shape, "<unk>")
         if self.configuration.replace_unknown:
             surfaces = _as_wide(self.source_tokenizer.surfaces(texts), tf.shape(source)[1])
-            written = attended(found.notes["attention"], source, surfaces)
+            written = attended(found.auxiliary["attention"], source, surfaces)
         if prefixes is not None:
             of_prefix = self.target_tokenizer.surfaces(prefixes)
             in_prefix = tf.sequence_mask(of_prefix.row_lengths(), shape[2])[:, tf.newaxis]
@@ -242,9 +256,9 @@ def _knowing_words(step, memory, source):
     return step_of_more, {"of_step": memory, "is_word": (source != PADDING) & (source != END)}
 
 
-def _coverage(notes, memory):
+def _coverage(auxiliary, memory):
     """What `beam_search` asks for: a step's attention, 1 at places that are no word."""
-    return tf.where(memory["is_word"], notes["attention"], 1.0)
+    return tf.where(memory["is_word"], auxiliary["attention"], 1.0)
 
 
 def _shared(models, side):

@@ -4,8 +4,9 @@ import tensorflow as tf
 
 from tfnmt.data.pair_batches import LONGEST_TOKEN
 from tfnmt.quantization import StoredWeights
+from tfnmt.search.constraints import force_prefix
 from tfnmt.search.greedy import greedy_search
-from tfnmt.search.step import after_prefix, ensemble
+from tfnmt.search.step import ensemble
 from tfnmt.text.tokenizers import END, PADDING, START
 from tfnmt.translation.searcher import Searcher
 
@@ -112,7 +113,7 @@ class TranslatorServable(tf.Module):
         with self.weights.in_use(models):
             read = self._outside.reader.source_ids(self._cut(source))
             steps, states, memories = zip(*(model.search_step(read) for model in models), strict=True)
-            step, states = after_prefix(ensemble(steps), states, words.to_tensor(PADDING))
+            step, states = force_prefix(ensemble(steps), states, words.to_tensor(PADDING))
             found = greedy_search(step, states, memories, START, END, tf.cast(words.row_lengths(), tf.int32))
         return {"log_probability": found.log_probabilities[:, 0]}
 

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from tfnmt.errors import UserError
 from tfnmt.files import written_whole
-from tfnmt.search.step import NEVER
+from tfnmt.search.step import NEG_INF
 from tfnmt.text.tokenizers import END, PADDING, START, UNKNOWN
 
 SPECIAL = (PADDING, UNKNOWN, START, END)  # first among all candidates, so that these ids are their places too
@@ -24,7 +24,7 @@ class Candidates(NamedTuple):
     words: tf.Tensor
     """int32 [n]: their ids in rising order, `SPECIAL` first."""
     never: tf.Tensor
-    """float32 [batch, n]: 0 for words of the sentence's own list, `NEVER` for others."""
+    """float32 [batch, n]: 0 for words of the sentence's own list, `NEG_INF` for others."""
 
     def places(self, ids):
         """Where ids stand among the words: int32 of any shape; they must be there."""
@@ -73,9 +73,9 @@ class Shortlist(tf.Module):
         words = tf.sort(tf.unique(tf.concat([SPECIAL, tf.reshape(own, [-1])], axis=0)).y)
         places = tf.reshape(tf.searchsorted(words, tf.reshape(own, [-1])), tf.shape(own))
         rows = tf.broadcast_to(tf.range(batch)[:, tf.newaxis], tf.shape(own))
-        never = tf.fill([batch, tf.size(words)], NEVER)
+        never = tf.fill([batch, tf.size(words)], NEG_INF)
         is_banned = tf.reduce_any(tf.equal(own[:, :, tf.newaxis], tf.constant(banned, tf.int32)), axis=2)
-        updates = tf.where(is_banned, NEVER, 0.0)
+        updates = tf.where(is_banned, NEG_INF, 0.0)
         return Candidates(words, tf.tensor_scatter_nd_max(never, tf.stack([rows, places], axis=-1), updates))
 
     def save(self, path):

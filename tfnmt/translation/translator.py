@@ -111,12 +111,12 @@ class Translator(SideBySide, keras.Model):
         found = searcher.translate(texts, batch_size)
         return [translations.texts[0].decode("utf-8") for translations in found]
 
-    def search_step(self, source, note_attention=False, candidates=None, dtype=None):
+    def search_step(self, source, with_attention=False, candidates=None, dtype=None):
         """What `tfnmt.search` works on.
 
         Args:
             source: int32 [batch, source_length], as `source_ids` gives it.
-            note_attention: whether it notes {"attention": α float32 [rows, source_length]} of each word, or nothing.
+            with_attention: whether its auxiliary outputs are {"attention": α float32 [rows, source_length]}, or {}.
             candidates: a `tfnmt.translation.shortlist.Candidates`, whose words alone have a probability; a word's id is
                 then its place among them. None for all words.
             dtype: what the decoder's matrices are multiplied in, such as "bfloat16"; None for their own.
@@ -136,8 +136,8 @@ class Translator(SideBySide, keras.Model):
                 ids, function=lambda ids: self.decoder.step(ids, states, memory["source"], shared)
             )
             logits = tf.cast(logits, tf.float32)
-            notes = {"attention": tf.cast(attention, tf.float32)} if note_attention else {}
-            return tf.nn.log_softmax(logits + memory["never"] if "never" in memory else logits), states, notes
+            auxiliary = {"attention": tf.cast(attention, tf.float32)} if with_attention else {}
+            return tf.nn.log_softmax(logits + memory["never"] if "never" in memory else logits), states, auxiliary
 
         return step, states, memory
 

@@ -12,6 +12,7 @@ import time
 import numpy as np
 import tensorflow as tf
 
+from tfnmt.search.constraints import ban_tokens
 from tfnmt.search.greedy import greedy_search
 from tfnmt.text.tokenizer import SPECIAL_WORDS
 from tfnmt.text.tokenizers import END, START, WordTokenizer
@@ -131,7 +132,7 @@ def measured_seconds(model, source_words, target_words, batch_size):
     @tf.function(autograph=False)
     def search():
         step, states, memory = model.search_step(source)
-        step = _never(END, step)  # so that all sentences have T' words, trained or not
+        step, states = ban_tokens(step, states, [END])  # so that all sentences have T' words, trained or not
         return greedy_search(step, states, memory, START, END, tf.fill([batch_size], target_words)).ids
 
     words = batch_size * target_words
@@ -139,14 +140,6 @@ def measured_seconds(model, source_words, target_words, batch_size):
         "seconds_per_word_forward": _seconds(forward) / words,
         "seconds_per_word_greedy": _seconds(search) / words,
     }
-
-
-def _never(word, step):
-    def without(ids, states, memory):
-        scores, states, notes = step(ids, states, memory)
-        return scores - 1e9 * tf.one_hot(word, tf.shape(scores)[-1]), states, notes
-
-    return without
 
 
 def _seconds(function, times=3):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfnmt.search.top_k import top_k
+from tfnmt.search.ops import top_k
 
 
 def check(x, k):
