@@ -1,4 +1,4 @@
-# make         the virtual environment .venv, made again only when requirements.txt changes
+# make         the virtual environment .venv (with .venv/bin/tfnmt), made again only when requirements.txt changes
 # make demo    train a small translator, score it, translate with it, serve it
 # make board   TensorBoard on all runs under RUNS (a folder; default: runs), at localhost:6006
 # make figures the pictures of docs/; those of trained models only with MODEL, a translator's directory, PARSERS, those
@@ -12,6 +12,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 RUNS ?= runs
 RUN = .venv/bin/python
+TFNMT = $(RUN) -m tfnmt
 
 .PHONY: environment demo board figures test check format clean
 
@@ -27,29 +28,30 @@ environment: .venv/installed
 		sed 's/^tensorflow\[and-cuda\]/tensorflow/' requirements.txt > .venv/requirements.txt; \
 	fi
 	$(RUN) -m pip install --disable-pip-version-check --requirement .venv/requirements.txt
+	$(RUN) -m pip install --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 demo: environment
-	$(RUN) scripts/demo.py
+	$(TFNMT) demo
 
 board: environment
 	.venv/bin/tensorboard --logdir $(RUNS)
 
 figures: environment
-	$(RUN) scripts/concepts.py --output docs/figures --format png
-	$(RUN) scripts/plot.py saddle --output docs/figures/saddle.png
-	$(RUN) scripts/plot.py stack --output docs/figures/stack.png
-	$(RUN) scripts/plot.py batch --output docs/figures/batch.png
-	$(RUN) scripts/plot.py graphs --output docs/figures/graphs.png
-	$(RUN) scripts/plot.py growth --output docs/figures/growth.png
-	$(if $(COMPARED),$(RUN) scripts/plot.py length --output docs/figures/length.png --model $(COMPARED) \
+	$(TFNMT) concepts --output docs/figures --format png
+	$(TFNMT) plot saddle --output docs/figures/saddle.png
+	$(TFNMT) plot stack --output docs/figures/stack.png
+	$(TFNMT) plot batch --output docs/figures/batch.png
+	$(TFNMT) plot graphs --output docs/figures/graphs.png
+	$(TFNMT) plot growth --output docs/figures/growth.png
+	$(if $(COMPARED),$(TFNMT) plot length --output docs/figures/length.png --model $(COMPARED) \
 		--source $(SOURCE) --target $(TARGET) --bleu-tokenize none)
-	$(if $(MODEL),$(RUN) scripts/plot.py pca --output docs/figures/pca.png --model $(MODEL))
-	$(if $(MODEL),$(RUN) scripts/plot.py attention --output docs/figures/attention.png --model $(MODEL) --sentence \
+	$(if $(MODEL),$(TFNMT) plot pca --output docs/figures/pca.png --model $(MODEL))
+	$(if $(MODEL),$(TFNMT) plot attention --output docs/figures/attention.png --model $(MODEL) --sentence \
 		"a man in a blue shirt is standing on a ladder cleaning a window .")
-	$(if $(PARSERS),$(RUN) scripts/plot.py tree --output docs/figures/trees.png --model $(PARSERS) --brackets \
+	$(if $(PARSERS),$(TFNMT) plot tree --output docs/figures/trees.png --model $(PARSERS) --brackets \
 		"( ( a ( big man ) ) ( ( is sitting ) ( in ( a kitchen ) ) ) )" --title given predicted "learned by reward")
-	$(if $(BOARD),$(RUN) scripts/screenshots.py --model $(BOARD) --output docs/figures)
+	$(if $(BOARD),$(TFNMT) screenshots --model $(BOARD) --output docs/figures)
 
 test: environment
 	$(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
@@ -64,5 +66,5 @@ format: environment
 	$(RUN) -m ruff check --fix .
 
 clean:
-	rm -rf .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .pytest_cache .ruff_cache .import_linter_cache .mypy_cache build dist
 	find . -path ./.venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
