@@ -65,7 +65,7 @@ def test_bytes_that_are_not_utf_8_are_named_after_all_lines_before_are_translate
     assert [next(translations), next(translations)] == ["A", "B"]
     with pytest.raises(UserError) as caught:
         next(translations)
-    assert str(caught.value) == "standard input, line 3: byte 2 is not UTF-8"
+    assert str(caught.value).startswith("standard input, line 3: not UTF-8 (byte 0xe9 at byte 2 of the line)")
 
 
 def test_long_lines_are_cut_with_a_warning(capsys):

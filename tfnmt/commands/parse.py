@@ -14,7 +14,7 @@ def add_options(parser: CommandParser) -> None:
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     import tfnmt
-    from tfnmt.translation.streaming import parse_stream
+    from tfnmt.classification.streaming import parse_stream
 
     model = tfnmt.load(arguments.model, "classifier")
     for tree in parse_stream(model, sys.stdin.buffer, arguments.batch_size):

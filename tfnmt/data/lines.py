@@ -1,44 +1,77 @@
-"""The lines of text files, plain or .gz, streamed. TensorFlow is not needed for that."""
+"""The lines of text files, plain or .gz, and of standard input: streamed, without TensorFlow."""
 
 import gzip
+import itertools
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from tfnmt.errors import UserError
 
 BYTE_ORDER_MARK = "\ufeff"
-"""What programs on Windows put before UTF-8: no part of the text."""
+"""Programs on Windows write it before UTF-8. It is not part of the text."""
+
+Item = TypeVar("Item")
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
-    """The lines of a file, plain or .gz, without their ends.
+    """The lines of a file, plain or .gz, as `decode_lines` gives them.
 
     Raises:
-        UserError: the file cannot be read, is broken or not UTF-8 (names the line), as soon as it comes to the place.
+        UserError: the file cannot be read, is broken or not UTF-8; raised when that line is reached.
     """
-    for number, line in enumerate(_lines(path), start=1):
-        try:
-            yield line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise UserError(
-                f"{path}, line {number}: not UTF-8 (byte 0x{line[error.start]:02x} at byte {error.start + 1} "
-                "of the line): convert the file to UTF-8"
-            ) from error
-
-
-def _lines(path: str | Path) -> Iterator[bytes]:
-    """The lines of a file as bytes, as TensorFlow's TextLineDataset reads them, without byte order marks."""
     try:
         with (gzip.open if is_compressed(path) else open)(path, "rb") as file:
-            for line in file:
-                yield line.removesuffix(b"\n").replace(b"\r", b"").removeprefix(BYTE_ORDER_MARK.encode())
+            yield from decode_lines(file, path)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise UserError(f"{path}: a broken or incomplete .gz file: {error}") from error
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
 
 
+def decode_lines(lines: Iterable[bytes], file: str | Path) -> Iterator[str]:
+    """Lines of bytes as text, without their ends, carriage returns and byte order marks, as TextLineDataset reads them.
+
+    Args:
+        lines: such as a file or standard input opened for reading bytes.
+        file: where they come from, for the error message.
+
+    Raises:
+        UserError: a line is not UTF-8; names it.
+    """
+    for number, line in enumerate(lines, start=1):
+        line = line.removesuffix(b"\n").replace(b"\r", b"").removeprefix(BYTE_ORDER_MARK.encode())
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise UserError(
+                f"{file}, line {number}: not UTF-8 (byte 0x{line[error.start]:02x} at byte {error.start + 1} "
+                "of the line): convert it to UTF-8"
+            ) from error
+
+
+def batch_lines(lines: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Lists of `size` lines, the last one shorter.
+
+    If reading a line raises `UserError`, the lines before it are given first.
+    """
+    lines = iter(lines)
+    batch: list[Item] = []
+    try:
+        while True:
+            batch = []
+            for line in itertools.islice(lines, size):
+                batch.append(line)
+            if not batch:
+                return
+            yield batch
+    except UserError:
+        if batch:
+            yield batch
+        raise
+
+
 def is_compressed(path: str | Path) -> bool:
-    """Whether its name says that it is."""
+    """Whether the name ends in .gz."""
     return Path(path).suffix == ".gz"
