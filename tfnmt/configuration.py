@@ -7,18 +7,20 @@ A configuration documents and bounds each field in place:
         dropout: float = Field(0.0, description="part of the units dropped in training", ge=0, lt=1)
         cell: Literal["gru", "lstm"] = Field("gru", description="recurrent cell")
 
-A field is a bool, int, float, str, Literal, a tuple of one of these (`tuple[int, ...]`, which needs `strict=False` to
+A field is a bool, int, float, str, Literal, key of a registry (`KeyOf`), a tuple of one of these (`tuple[int, ...]`, which needs `strict=False` to
 take lists too), any of these `| None`, or another configuration. Rules between fields are model validators (mode
 "after") that call `require`.
 """
 
 import contextlib
 import typing
+from collections.abc import Mapping
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError, model_validator
+from pydantic_core import core_schema
 
 from tfnmt.errors import UserError, nearest_name
 
@@ -46,6 +48,21 @@ class Configuration(BaseModel):
     def override(self, settings: list[str]) -> Self:
         """A copy of a configuration made of configurations, such as a preset, with `parse_overrides` of these."""
         return type(self)(**dict(zip(dict(self), parse_overrides(settings, *dict(self).values()), strict=True)))
+
+
+class KeyOf:
+    """`name: Annotated[str, KeyOf(registry)]`: a field that takes the keys of a dictionary, also those added later."""
+
+    def __init__(self, registry: Mapping[str, Any]):
+        self.registry = registry
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        return core_schema.no_info_after_validator_function(self._check, handler(source))
+
+    def _check(self, key):
+        if key not in self.registry:
+            raise ValueError(f"no key {key!r}")
+        return key
 
 
 def require(condition: bool, key: str, value: Any, allowed: str) -> None:
@@ -129,6 +146,9 @@ def _allowed(key, annotation, constraints):
         return f"{_allowed(key, _inner(annotation), constraints)}; several with commas between"
     if typing.get_origin(annotation) is Literal:
         return "one of " + ", ".join(_to_text(choice) for choice in typing.get_args(annotation))
+    for constraint in constraints:
+        if isinstance(constraint, KeyOf):
+            return "one of " + ", ".join(constraint.registry)
     limits = {name: getattr(c, name) for c in constraints for name in ("ge", "gt", "le", "lt") if hasattr(c, name)}
     if annotation is float and len(limits) == 2:
         (lower, low), (upper, high) = sorted(limits.items())

@@ -6,7 +6,8 @@ import pytest
 import tensorflow as tf
 
 from tfnmt.classification.classifier import Classifier, at_root
-from tfnmt.classification.configuration import ENCODERS, ClassifierConfiguration
+from tfnmt.classification.configuration import ClassifierConfiguration
+from tfnmt.classification.encoders import ENCODERS
 from tfnmt.data.example_batches import example_arrays, sentence_batch
 from tfnmt.data.examples import Example, Sentence
 from tfnmt.errors import UserError
@@ -101,7 +102,7 @@ def test_draws_worth_something_together_are_learned_from_by_their_mean_likelihoo
     inputs, labels = batch_of(EXAMPLES["listops"])
     predictions = model(inputs, training=True)
     (of_classes, _), *_ = model.loss_terms(inputs, labels, predictions)
-    p = tf.nn.softmax(predictions["scores"]).numpy().reshape(len(labels), 3, -1)
+    p = tf.nn.softmax(predictions["logits"]).numpy().reshape(len(labels), 3, -1)
     p_of_label = [example[:, label] for example, label in zip(p, labels.numpy(), strict=True)]
     np.testing.assert_allclose(of_classes, -np.mean(np.log(np.mean(p_of_label, axis=1))), rtol=1e-5)
     with pytest.raises(UserError, match="samples=1: allowed is 2 or more with reward=mean_likelihood"):
@@ -119,7 +120,7 @@ def test_padding_changes_nothing_in_training_either(encoder, task):
         inputs, labels = batch_of(EXAMPLES[task], padding)
         predictions = model(inputs, training=True)
         loss = model.compute_loss(inputs, labels, predictions, training=True)
-        results.append((loss, predictions["scores"], model(inputs)["scores"], *model.get_weights()))
+        results.append((loss, predictions["logits"], model(inputs)["logits"], *model.get_weights()))
     for value, expected in zip(*results, strict=True):
         np.testing.assert_allclose(value, expected, atol=1e-5)
 
@@ -128,10 +129,10 @@ def test_of_phrases_all_are_learned_and_the_root_is_scored():
     model = made("spinn-pi-nt", "sst")
     inputs, labels = batch_of(EXAMPLES["sst"])
     predictions = model(inputs, training=True)
-    log_p = tf.nn.log_softmax(predictions["phrase_scores"]).numpy()
+    log_p = tf.nn.log_softmax(predictions["phrase_logits"]).numpy()
     losses = [-log_p[s, node, label] for (s, node), label in np.ndenumerate(labels.numpy()) if label >= 0]
     np.testing.assert_allclose(model.compute_loss(inputs, labels, predictions), np.mean(losses), rtol=1e-5)
-    np.testing.assert_allclose(predictions["scores"], model(inputs)["scores"], atol=1e-6)
+    np.testing.assert_allclose(predictions["logits"], model(inputs)["logits"], atol=1e-6)
     np.testing.assert_array_equal(at_root(labels, inputs["transitions"]), np.ones(6))
 
 
@@ -155,8 +156,8 @@ def test_text_to_labels():
     assert len(labels) == 3 and set(labels) <= {"entailment", "neutral", "contradiction"}
     assert model.classify(pairs[::-1], batch_size=1) == labels[::-1]
     sentences = [Sentence(*from_brackets(side)) for side in ("f", "( a b )")]
-    scores = model(sentence_batch(sentences, TOKENIZER))["scores"].numpy()
-    assert model.classify([("f", "( a b )")]) == [model.configuration.labels[scores.argmax()]]
+    logits = model(sentence_batch(sentences, TOKENIZER))["logits"].numpy()
+    assert model.classify([("f", "( a b )")]) == [model.configuration.labels[logits.argmax()]]
     flat = made("bag", "listops")
     assert flat.classify(["( a ( b c ) )"]) == flat.classify(["a b c"])
     assert flat.classify([]) == []

@@ -1,28 +1,41 @@
-"""Loss and accuracy of classifications by hand; what has no label counts nowhere."""
+"""Loss and accuracy of classes by hand; what has no label does not count."""
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from tfnmt.classification.losses import classification_loss, log_likelihoods, update_accuracy
+from tfnmt.classification.losses import (
+    classification_loss,
+    log_likelihoods,
+    number_of_labels,
+    transition_labels,
+    update_accuracy,
+)
+from tfnmt.text.brackets import NOTHING, REDUCE, SHIFT
 
 LABELS = tf.constant([[0, 1, -1], [1, -1, -1]])
 P = np.array([[[0.5, 0.5], [0.2, 0.8], [0.9, 0.1]], [[0.75, 0.25], [0.5, 0.5], [0.5, 0.5]]])
-SCORES = tf.constant(np.log(P), tf.float32)
+LOGITS = tf.constant(np.log(P), tf.float32)
 
 
 def test_the_mean_over_what_has_a_label():
     expected = -(np.log(0.5) + np.log(0.8) + np.log(0.25)) / 3
-    np.testing.assert_allclose(classification_loss(LABELS, SCORES), expected, rtol=1e-6)
-    np.testing.assert_allclose(classification_loss(-tf.ones([2], tf.int32), SCORES[:, 0]), 0)
+    np.testing.assert_allclose(classification_loss(LABELS, LOGITS), expected, rtol=1e-6)
+    np.testing.assert_allclose(classification_loss(-tf.ones([2], tf.int32), LOGITS[:, 0]), 0)
 
 
 def test_log_likelihoods():
     expected = [[np.log(0.5), np.log(0.8), 0], [np.log(0.25), 0, 0]]
-    np.testing.assert_allclose(log_likelihoods(LABELS, SCORES), expected, rtol=1e-6)
+    np.testing.assert_allclose(log_likelihoods(LABELS, LOGITS), expected, rtol=1e-6)
 
 
 def test_accuracy():
     metric = keras.metrics.Mean()
-    update_accuracy(metric, LABELS, tf.constant([[0, 0, 0], [1, 1, 1]]))
+    update_accuracy(metric, LABELS, tf.one_hot([[0, 0, 0], [1, 1, 1]], 2))
     np.testing.assert_allclose(metric.result(), 2 / 3)
+
+
+def test_transitions_as_labels():
+    labels = transition_labels(tf.constant([[SHIFT, SHIFT, REDUCE, NOTHING]]))
+    np.testing.assert_array_equal(labels, [[0, 0, 1, -1]])
+    np.testing.assert_array_equal(number_of_labels(labels), 3)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfnmt.classification.configuration import ENCODERS
+from tfnmt.classification.encoders import ENCODERS
 from tfnmt.classification.presets import CLASSIFIER_PRESETS
 
 

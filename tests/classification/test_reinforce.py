@@ -14,7 +14,7 @@ from tfnmt.classification.reinforce import (
 )
 from tfnmt.text.brackets import NOTHING, REDUCE, SHIFT
 
-WORTH = tf.constant([1.0, -0.5, 3.0])  # of each of three parses
+REWARDS = tf.constant([1.0, -0.5, 3.0])  # of each of three parses
 
 
 def test_each_draw_is_compared_with_the_others():
@@ -28,17 +28,17 @@ def test_the_gradient_is_that_of_the_expected_reward_on_average():
     """Over all pairs of draws, each as probable as the policy has it, it is −∇ Σ_k p_k R_k."""
     logits = tf.Variable([0.3, -0.2, 0.9])
     with tf.GradientTape() as tape:
-        expected_loss = -tf.reduce_sum(tf.nn.softmax(logits) * WORTH)
+        expected_loss = -tf.reduce_sum(tf.nn.softmax(logits) * REWARDS)
     expected = tape.gradient(expected_loss, logits).numpy()
     p = tf.nn.softmax(logits).numpy()
-    np.testing.assert_allclose(expected, -p * (WORTH.numpy() - p @ WORTH.numpy()), rtol=1e-5)
+    np.testing.assert_allclose(expected, -p * (REWARDS.numpy() - p @ REWARDS.numpy()), rtol=1e-5)
     np.testing.assert_allclose(average_gradient(reinforce_loss, logits, draws=2), expected, rtol=1e-5)
 
 
 def test_the_gradient_is_that_of_the_expected_mean_likelihood_on_average():
     """Over all triples of draws, it is −∇ Σ π_i π_j π_k log ((p_i + p_j + p_k) / 3)."""
     logits = tf.Variable([0.3, -0.2, 0.9])
-    likelihoods = np.exp(WORTH.numpy() - 4)
+    likelihoods = np.exp(REWARDS.numpy() - 4)
     with tf.GradientTape() as tape:
         policy = tf.nn.softmax(logits)
         expected_loss = -sum(
@@ -47,16 +47,16 @@ def test_the_gradient_is_that_of_the_expected_mean_likelihood_on_average():
         )
     expected = tape.gradient(expected_loss, logits)
     np.testing.assert_allclose(
-        average_gradient(mean_likelihood_loss, logits, draws=3, worth=WORTH - 4), expected, rtol=1e-4
+        average_gradient(mean_likelihood_loss, logits, draws=3, rewards=REWARDS - 4), expected, rtol=1e-4
     )
 
 
-def average_gradient(loss_of, logits, draws, worth=WORTH):
+def average_gradient(loss_of, logits, draws, rewards=REWARDS):
     """A loss's gradient by the logits, over all draws of so many parses, each as probable as the policy has it."""
     policy, average = tf.nn.softmax(logits).numpy(), np.zeros(3)
     for drawn in itertools.product(range(3), repeat=draws):
         with tf.GradientTape() as tape:
-            loss = loss_of(tf.gather(tf.nn.log_softmax(logits), [drawn]), tf.gather(worth, [drawn]))
+            loss = loss_of(tf.gather(tf.nn.log_softmax(logits), [drawn]), tf.gather(rewards, [drawn]))
         average += np.prod(policy[list(drawn)]) * tape.gradient(loss, logits).numpy()
     return average
 
@@ -74,6 +74,6 @@ def test_a_draw_that_adds_nothing_to_the_others_earns_nothing():
 
 
 def test_entropy_counts_real_transitions():
-    scores = np.log([[[0.5, 0.5], [0.9, 0.1], [0.3, 0.7]]]).astype(np.float32)
+    logits = np.log([[[0.5, 0.5], [0.9, 0.1], [0.3, 0.7]]]).astype(np.float32)
     expected = (np.log(2) - 0.9 * np.log(0.9) - 0.1 * np.log(0.1)) / 2
-    np.testing.assert_allclose(mean_entropy(scores, tf.constant([[SHIFT, REDUCE, NOTHING]])), expected, rtol=1e-5)
+    np.testing.assert_allclose(mean_entropy(logits, tf.constant([[SHIFT, REDUCE, NOTHING]])), expected, rtol=1e-5)

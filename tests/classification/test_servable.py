@@ -70,8 +70,8 @@ def test_it_answers_as_the_model_does(encoder, task, options):
     np.testing.assert_allclose(alone["probabilities"], found["probabilities"][3:4], rtol=1e-4)
     vectors = servable.functions["encode"](text=tf.constant(TREES))["vector"]
     assert vectors.shape == [len(TREES), model.encoder.output_size]
-    assert ("parse" in servable.functions) == model.configuration.parses
-    if model.configuration.parses:
+    assert ("parse" in servable.functions) == model.encoder_spec.predicts_parses
+    if model.encoder_spec.predicts_parses:
         trees = servable.functions["parse"](text=tf.constant(TREES))["brackets"].numpy()
         assert [tree.decode() for tree in trees] == model.parse(TREES)
 

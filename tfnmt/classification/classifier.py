@@ -1,53 +1,68 @@
-"""The classifier: words, an encoder of sentences and a head as one Keras model, from text to label and tree."""
+"""The classifier: word vectors, an encoder of sentences and a head over their features, as one Keras model."""
 
-import functools
+from collections.abc import Sequence
+from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from tfnmt.classification.configuration import OWN_PARSES, ClassifierConfiguration
-from tfnmt.classification.encoders import make_encoder
-from tfnmt.classification.losses import classification_loss, log_likelihoods, update_accuracy
-from tfnmt.classification.reinforce import mean_entropy, mean_likelihood_loss, mean_likelihoods, reinforce_loss
+from tfnmt.classification import reinforce
+from tfnmt.classification.configuration import ClassifierConfiguration
+from tfnmt.classification.encoders import ENCODERS, make_encoder
+from tfnmt.classification.losses import classification_loss, number_of_labels, transition_labels, update_accuracy
+from tfnmt.classification.prediction import Predictor
 from tfnmt.configuration import from_json
-from tfnmt.data.example_batches import sentence_batch
-from tfnmt.data.examples import Sentence
-from tfnmt.errors import UserError
 from tfnmt.layers.feedforward import MultilayerPerceptron, pair_features
-from tfnmt.text.brackets import NOTHING, from_brackets, to_brackets
-from tfnmt.text.tokenizers import tokenizer_from_config
+from tfnmt.text.brackets import NOTHING
+from tfnmt.text.tokenizers import WordTokenizer, tokenizer_from_config
 from tfnmt.training.micro_batches import SideBySide, loss_of_parts
+
+PARSER_OUTPUTS = ("transitions", "transition_logits", "log_probability")
 
 
 @keras.saving.register_keras_serializable("tfnmt")
 class Classifier(SideBySide, keras.Model):
     """Classifies pairs of sentences, sentences, or every phrase of a sentence's tree.
 
-    As a Keras model it maps a batch of sentences, as `tfnmt.data.example_batches` makes them (of pairs all first
-    sentences, then all second ones), to a dictionary: "scores" float [batch, classes]; where it parses,
-    "transition_logits" float [sentences, steps, 2] and "transitions" int32 [sentences, steps]. In training, also
-    "phrase_scores" [sentences, steps, classes] where phrases have labels and every phrase is a node of the encoder's;
-    and rl-spinn draws several parses of each sentence, side by side, so that batch and sentences count them all.
+    As a Keras model it maps a batch of sentences, as `tfnmt.data.example_batches` makes them (of pairs, all first
+    sentences and then all second ones), to a dictionary:
+
+        "logits"             float [batch, classes]
+        "phrase_logits"      float [sentences, steps, classes], in training, where phrases have labels and the encoder
+                             has a node for each
+        "transitions"        int32 [sentences, steps], if the encoder predicts parses
+        "transition_logits"  float [sentences, steps, 2], likewise
+        "log_probability"    float [sentences], of the whole parse, if the encoder samples parses
+
+    An encoder that samples parses draws `samples` of each sentence in training, which stand side by side: batch and
+    sentences count every sample then.
 
     `fit` and `evaluate` take batches (sentences, labels), labels int32 [batch], or [sentences, steps] of phrases, −1
-    where there is none. The losses are the model's own, so `compile` takes none.
+    for none. The losses are the model's own, so `compile` takes none.
 
     Args:
-        configuration: a `ClassifierConfiguration`.
-        tokenizer: a `WordTokenizer`, between words and ids.
-        label_smoothing: part of each target given to all classes alike, in training.
+        configuration: sizes, task and encoder.
+        tokenizer: between words and ids.
+        label_smoothing: ε of `MaskedCrossEntropy`, in training.
     """
 
     kind = "classifier"
     configuration_class = ClassifierConfiguration
     tokenizer_names = ("words",)
 
-    def __init__(self, configuration, tokenizer, label_smoothing=0.0, **options):
+    def __init__(
+        self,
+        configuration: ClassifierConfiguration,
+        tokenizer: WordTokenizer,
+        label_smoothing: float = 0.0,
+        **options: Any,
+    ):
         super().__init__(**options)
         self.configuration = c = configuration
         self.tokenizer = tokenizer
         self.label_smoothing = label_smoothing
+        self.encoder_spec = ENCODERS[c.encoder]
         self.encoder = make_encoder(c, tokenizer.vocabulary_size)
         self.head = MultilayerPerceptron(
             len(c.labels),
@@ -58,67 +73,68 @@ class Classifier(SideBySide, keras.Model):
             c.head_dropout,
             name="head",
         )
-        # Every size is known, so the weights exist from the start: nothing depends on which batch comes first.
-        size = self.encoder.output_size
-        leading = (None, None) if c.reads_phrases else (None,)
-        self.head.build((*leading, 4 * size if c.reads_pairs else size))
+        # All sizes are known, so the weights are made now and do not depend on the first batch.
+        self.head.build(tuple(self._features(tf.zeros([2, self.encoder.output_size])).shape))
         self.built = True
         self.accuracy = keras.metrics.Mean(name="accuracy")
-        if c.encoder == "spinn":
+        if self.encoder_spec.learns_from_parses:
             self.transition_accuracy = keras.metrics.Mean(name="transition_accuracy")
-        if c.encoder == "rl-spinn":
+        if self.encoder_spec.samples_parses:
             self.seeds = keras.random.SeedGenerator()
-        self.supports_jit = False  # batches come in many shapes, and XLA would compile each of them anew
-        self._predictors = functools.cache(self._new_predictor)
+        self.supports_jit = False  # XLA would compile every shape of a batch anew
+        self.predictor = Predictor(self)
 
-    def call(self, inputs, training=False):
-        """Scores, as the class says, of a batch of sentences."""
-        c = self.configuration
-        if c.encoder == "rl-spinn" and training:
-            inputs = {"words": tf.repeat(inputs["words"], c.samples, axis=0)}
-            seed = tf.cast(self.seeds.next(), tf.int32)
-            encoded = self.encoder(inputs, training=True, seed=seed)
-        else:
-            encoded = self.encoder(inputs, training=training)
-        kept = ("transition_logits", "transitions", "log_probability") if c.encoder in OWN_PARSES else ()
-        return self._class_scores(encoded, inputs, training) | {name: encoded[name] for name in kept if name in encoded}
+    def call(self, inputs: dict[str, tf.Tensor], training: bool = False) -> dict[str, tf.Tensor]:
+        """The outputs, as the class describes them, for a batch of sentences."""
+        encoded = self._encode(inputs, training)
+        outputs = {}
+        if self.encoder_spec.predicts_parses:
+            outputs = {name: encoded[name] for name in PARSER_OUTPUTS if name in encoded}
+        if training and self.configuration.reads_phrases and self.encoder_spec.trains_on_parses:
+            phrase_logits = self._phrase_logits(encoded["nodes"], inputs["transitions"])
+            return outputs | {"phrase_logits": phrase_logits, "logits": at_root(phrase_logits, inputs["transitions"])}
+        return outputs | {"logits": self.head(self._features(encoded["root"]), training=training)}
 
-    def _class_scores(self, encoded, inputs, training):
-        c, roots = self.configuration, encoded["root"]
-        if c.reads_pairs:
-            return {"scores": self.head(pair_features(roots), training=training)}
-        if not c.reads_phrases:
-            return {"scores": self.head(roots, training=training)}
-        if training and "nodes" in encoded and c.encoder != "rl-spinn":
-            real = inputs["transitions"] != NOTHING
-            scores = self.head(encoded["nodes"], real=real, training=True)
-            return {"phrase_scores": scores, "scores": at_root(scores, inputs["transitions"])}
-        return {"scores": self.head(roots[:, tf.newaxis], training=training)[:, 0]}
+    def _encode(self, inputs, training):
+        if training and self.encoder_spec.samples_parses:
+            words = tf.repeat(inputs["words"], self.configuration.samples, axis=0)
+            return self.encoder({"words": words}, training=True, seed=tf.cast(self.seeds.next(), tf.int32))
+        return self.encoder(inputs, training=training)
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        """Cross-entropy of the classes, of phrases the mean over all that have a label; while training also, weighted,
-        that of the transitions (spinn), or of REINFORCE and the choices' entropy (rl-spinn; with draws rewarded
-        together, that of the classes is −log of their mean likelihood).
-        """
+    def _features(self, roots):
+        """What the head classifies: float [sentences, units] → [batch, features]."""
+        return pair_features(roots) if self.configuration.reads_pairs else roots
+
+    def _phrase_logits(self, nodes, transitions):
+        """Every node through the head in training: float [sentences, steps, units] → [sentences, steps, classes]."""
+        rows = tf.reshape(nodes, [-1, self.encoder.output_size])
+        logits = self.head(rows, tf.reshape(transitions != NOTHING, [-1]), training=True)
+        return tf.reshape(logits, tf.concat([tf.shape(transitions), [len(self.configuration.labels)]], axis=0))
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True) -> tf.Tensor:
+        """The sum of the `loss_terms`; a scalar."""
         return loss_of_parts([self.loss_terms(x, y, y_pred, training)])
 
-    def loss_terms(self, x, y, y_pred, training=True):
-        """What the loss is the sum of, each with the number of labels or choices that it is the mean of."""
-        c, smoothing = self.configuration, self.label_smoothing if training else 0.0
-        phrases = "phrase_scores" in y_pred
-        labels, scores = (y, y_pred["phrase_scores"]) if phrases else (self.root_labels(x, y, y_pred), y_pred["scores"])
-        if training and c.encoder == "rl-spinn" and c.reward == "mean_likelihood":
-            together = mean_likelihoods(self._by_draw(log_likelihoods(labels, scores, smoothing)))
-            terms = [(-tf.reduce_mean(together), tf.size(labels))]
-        else:
-            terms = [(classification_loss(labels, scores, smoothing), tf.math.count_nonzero(labels >= 0))]
-        if training and c.encoder == "spinn":
-            of_transitions = classification_loss(x["transitions"] - 1, y_pred["transition_logits"])
-            terms.append((c.transition_weight * of_transitions, tf.math.count_nonzero(x["transitions"])))
-        if training and c.encoder == "rl-spinn":
-            entropy = mean_entropy(y_pred["transition_logits"], y_pred["transitions"])
-            terms.append((c.policy_weight * self._policy_loss(labels, y_pred), tf.size(labels)))
-            terms.append((-c.entropy_weight * entropy, tf.math.count_nonzero(y_pred["transitions"])))
+    def loss_terms(
+        self, x: dict[str, tf.Tensor], y: tf.Tensor, y_pred: dict[str, tf.Tensor], training: bool = True
+    ) -> list[tuple[tf.Tensor, tf.Tensor]]:
+        """The terms of the loss: the cross-entropy of the classes (of phrases, the mean over all that have a label); in
+        training also that of the transitions, weighted, if the encoder learns from parses. If it samples parses, see
+        `tfnmt.classification.reinforce.loss_terms`.
+
+        Returns:
+            Pairs (mean, count): the loss is the sum of the means, and each is the mean of that many labels.
+        """
+        smoothing = self.label_smoothing if training else 0.0
+        root_labels = self.root_labels(x, y, y_pred)
+        if training and self.encoder_spec.samples_parses:
+            return reinforce.loss_terms(self.configuration, root_labels, y_pred, smoothing)
+        labels, logits = (y, y_pred["phrase_logits"]) if "phrase_logits" in y_pred else (root_labels, y_pred["logits"])
+        terms = [(classification_loss(labels, logits, smoothing), number_of_labels(labels))]
+        if training and self.encoder_spec.learns_from_parses:
+            labels = transition_labels(x["transitions"])
+            loss = classification_loss(labels, y_pred["transition_logits"])
+            terms.append((self.configuration.transition_weight * loss, number_of_labels(labels)))
         return terms
 
     def chosen(self, x, y, numbers):
@@ -127,114 +143,58 @@ class Classifier(SideBySide, keras.Model):
         sentences = tf.concat([numbers, count + numbers], axis=0) if self.configuration.reads_pairs else numbers
         return {name: tf.gather(tensor, sentences) for name, tensor in x.items()}, tf.gather(y, numbers)
 
-    def _policy_loss(self, labels, predictions):
-        c, scores = self.configuration, predictions["scores"]
-        if c.reward == "accuracy":
-            rewards = tf.cast(tf.argmax(scores, axis=-1, output_type=tf.int32) == labels, tf.float32)
-        else:
-            rewards = log_likelihoods(labels, scores)
-        log_probability = predictions["log_probability"]
-        if c.reads_pairs:  # both sentences' parses earn the pair's reward
-            log_probability = tf.add(*tf.split(log_probability, 2))
-        loss = mean_likelihood_loss if c.reward == "mean_likelihood" else reinforce_loss
-        return loss(self._by_draw(log_probability), self._by_draw(rewards))
-
-    def _by_draw(self, values):
-        """[batch · samples] → [batch, samples], one column for each of the parses drawn."""
-        return tf.reshape(values, [-1, self.configuration.samples])
-
-    def compute_metrics(self, x, y, y_pred, sample_weight=None):
-        """Accuracy of the classes of pairs or sentences (of phrases, the root's), and of spinn's parses."""
-        update_accuracy(self.accuracy, self.root_labels(x, y, y_pred), tf.argmax(y_pred["scores"], axis=-1))
-        if self.configuration.encoder == "spinn":
-            chosen = tf.argmax(y_pred["transition_logits"], axis=-1)
-            update_accuracy(self.transition_accuracy, x["transitions"] - 1, chosen)
+    def compute_metrics(self, x, y, y_pred, sample_weight=None) -> dict[str, Any]:
+        """Accuracy of the pairs or sentences (of phrases, the root's), and of transitions learned from parses."""
+        update_accuracy(self.accuracy, self.root_labels(x, y, y_pred), y_pred["logits"])
+        if self.encoder_spec.learns_from_parses:
+            labels = transition_labels(x["transitions"])
+            update_accuracy(self.transition_accuracy, labels, y_pred["transition_logits"])
         return self.get_metrics_result()
 
-    def root_labels(self, inputs, labels, predictions):
-        """int32 [batch]: the labels of pairs or sentences; of phrases, the root's; each as often as it was parsed."""
+    def root_labels(
+        self, inputs: dict[str, tf.Tensor], labels: tf.Tensor, predictions: dict[str, tf.Tensor]
+    ) -> tf.Tensor:
+        """The labels of pairs or sentences, of phrases the root's, once for each sample: int32 [batch]."""
         if labels.shape.rank == 2:
             labels = at_root(labels, inputs["transitions"])
-        return tf.repeat(labels, tf.shape(predictions["scores"])[0] // tf.shape(labels)[0])
+        return tf.repeat(labels, tf.shape(predictions["logits"])[0] // tf.shape(labels)[0])
 
     @property
-    def tokenizers(self):
+    def tokenizers(self) -> tuple[WordTokenizer]:
         """Those of `tokenizer_names`."""
         return (self.tokenizer,)
 
-    def classify(self, texts, batch_size=128):
+    def predict_on_batch(self, x: dict[str, tf.Tensor]) -> dict[str, np.ndarray]:
+        """The outputs for a batch; as Keras's, but traced once for all shapes."""
+        return self.predictor.predict(x)
+
+    def classify(self, texts: Sequence[str] | Sequence[tuple[str, str]], batch_size: int = 128) -> list[str]:
         """The label of each text.
 
         Args:
-            texts: a list of strings or, where pairs are classified, of pairs of strings: words with single spaces
-                between, in binary brackets as in `( ( A dog ) runs )`. Models that need no parse ignore brackets.
+            texts: strings, or pairs of strings where pairs are classified: words separated by single spaces, in binary
+                brackets as in `( ( A dog ) runs )`. Models that need no parse ignore brackets.
             batch_size: texts classified at once.
 
-        Returns:
-            A list of strings, one for each text.
-
         Raises:
-            UserError: a text has no words, or no brackets where the model needs them; names it by its number from 1.
+            UserError: a text has no words, or no brackets where the model needs them; names its number, from 1.
         """
-        pairs = self.configuration.reads_pairs
-        labels = []
-        for first in range(0, len(texts), batch_size):
-            batch = texts[first : first + batch_size]
-            sides = zip(*batch, strict=True) if pairs else [batch]
-            sentences = [self._sentence(text, first + i + 1) for side in sides for i, text in enumerate(side)]
-            scores = self.predicted(sentence_batch(sentences, self.tokenizer))["scores"]
-            labels += [self.configuration.labels[i] for i in np.argmax(scores, axis=-1)]
-        return labels
+        return self.predictor.classify(texts, batch_size)
 
-    def parse(self, texts, batch_size=128):
-        """The tree that the model makes of each sentence, in binary brackets.
+    def parse(self, texts: Sequence[str], batch_size: int = 128) -> list[str]:
+        """The parse tree of each sentence in binary brackets, as the model predicts it.
 
         Args:
-            texts: a list of strings, words with single spaces between; brackets are ignored.
+            texts: words separated by spaces; brackets are ignored.
             batch_size: texts parsed at once.
-
-        Returns:
-            A list of strings, one for each text.
 
         Raises:
             UserError: the model does not parse, or a text has no words.
         """
-        if not self.configuration.parses:
-            raise UserError(f"encoder={self.configuration.encoder} does not parse: {' and '.join(OWN_PARSES)} do")
-        trees = []
-        for first in range(0, len(texts), batch_size):
-            batch = enumerate(texts[first : first + batch_size], start=first + 1)
-            sentences = [self._sentence(text, number) for number, text in batch]
-            inputs = sentence_batch(sentences, self.tokenizer)
-            transitions = self._predictors(tuple(sorted(inputs)), False)(inputs)["transitions"].numpy()
-            trees += [to_brackets(sentence.words, row) for sentence, row in zip(sentences, transitions, strict=True)]
-        return trees
+        return self.predictor.parse(texts, batch_size)
 
-    def _sentence(self, text, number):
-        """The `Sentence` that the text of that number tells, with its tree if the model needs it."""
-        try:
-            if self.configuration.needs_parses:
-                return Sentence(*from_brackets(text))
-        except UserError as error:
-            raise UserError(f"text {number}: {error}") from error
-        words = [word for word in text.split() if word not in ("(", ")")]
-        if not words:
-            raise UserError(f"text {number}: there are no words")
-        return Sentence(words)
-
-    def predicted(self, inputs):
-        """What the model gives for a batch, as NumPy arrays, traced once for all shapes."""
-        predictions = self._predictors(tuple(sorted(inputs)), True)(inputs)
-        return {name: value.numpy() for name, value in predictions.items()}
-
-    def _new_predictor(self, names, with_head):
-        """A `tf.function` of batches with these names: the whole model, or its encoder, which knows of no pairs."""
-        signature = {name: tf.TensorSpec([None, None], tf.int32) for name in names}
-        part = functools.partial(self if with_head else self.encoder, training=False)
-        return tf.function(part, input_signature=[signature], autograph=False)
-
-    def get_config(self):
-        """Plain values from which `from_config` makes the same model, tokenizer and all."""
+    def get_config(self) -> dict[str, Any]:
+        """Plain values from which `from_config` makes the same model and its tokenizer."""
         return {
             "configuration": self.configuration.model_dump(mode="json"),
             "tokenizer": self.tokenizer.get_config(),
@@ -243,14 +203,14 @@ class Classifier(SideBySide, keras.Model):
         }
 
     @classmethod
-    def from_config(cls, config, custom_objects=None):
+    def from_config(cls, config: dict[str, Any], custom_objects: dict | None = None) -> "Classifier":
         """The inverse of `get_config`."""
         configuration = from_json(ClassifierConfiguration, config["configuration"])
         tokenizer = tokenizer_from_config(config["tokenizer"])
         return cls(configuration, tokenizer, config["label_smoothing"], name=config["name"])
 
 
-def at_root(nodes, transitions):
-    """What each sentence's last node has: [sentences, steps, ...] → [sentences, ...]."""
+def at_root(nodes: tf.Tensor, transitions: tf.Tensor) -> tf.Tensor:
+    """The value at the last node of each sentence, its root: [sentences, steps, ...] → [sentences, ...]."""
     last = tf.math.count_nonzero(transitions, axis=1, dtype=tf.int32) - 1
     return tf.gather(nodes, tf.maximum(last, 0), batch_dims=1)

@@ -1,22 +1,19 @@
 """What a classifier of sentences is made of: its configuration."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from tfnmt.configuration import Configuration, require
+from tfnmt.classification.encoders import ENCODERS
+from tfnmt.configuration import Configuration, KeyOf, require
 from tfnmt.data.tasks import TASKS
-
-GIVEN_PARSES = ("spinn-pi-nt", "spinn-pi")
-OWN_PARSES = ("spinn", "rl-spinn")
-ENCODERS = ("bag", "gru", "lstm", "cnn", "inception", *GIVEN_PARSES, *OWN_PARSES)
 
 
 class ClassifierConfiguration(Configuration):
     """Sizes and kinds of a classifier's layers. See each encoder and `MultilayerPerceptron` for the equations."""
 
-    task: Literal[tuple(TASKS)] = Field("snli", description="what is classified, and as what")
-    encoder: Literal[ENCODERS] = Field("spinn-pi-nt", description="what makes a vector of a sentence")
+    task: Annotated[str, KeyOf(TASKS)] = Field("snli", description="what is classified, and as what")
+    encoder: Annotated[str, KeyOf(ENCODERS)] = Field("spinn-pi-nt", description="what makes a vector of a sentence")
     vocabulary_size: int | None = Field(
         None, description="the most frequent words that are known; none: all of the training data", ge=1
     )
@@ -72,31 +69,16 @@ class ClassifierConfiguration(Configuration):
         return self
 
     @property
-    def labels(self):
-        """The names of the classes, in the order of their scores."""
+    def labels(self) -> tuple[str, ...]:
+        """The names of the classes, in the order of their logits."""
         return TASKS[self.task].labels
 
     @property
-    def reads_pairs(self):
-        """Whether what has a label is a pair of sentences."""
+    def reads_pairs(self) -> bool:
+        """Whether pairs of sentences are classified."""
         return TASKS[self.task].sentences == 2
 
     @property
-    def reads_phrases(self):
+    def reads_phrases(self) -> bool:
         """Whether every phrase of a sentence's tree has a label."""
         return TASKS[self.task].phrase_labels
-
-    @property
-    def needs_parses(self):
-        """Whether its sentences must come with their parses, after training too."""
-        return self.encoder in GIVEN_PARSES
-
-    @property
-    def parses(self):
-        """Whether it parses sentences by itself."""
-        return self.encoder in OWN_PARSES
-
-    @property
-    def learns_from_parses(self):
-        """Whether it must be given parses in training."""
-        return self.needs_parses or self.encoder == "spinn"

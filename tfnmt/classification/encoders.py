@@ -1,24 +1,74 @@
-"""The encoder that a `ClassifierConfiguration` describes."""
+"""The registry of sentence encoders: the layer of each, its arguments, and what it can do.
 
-from tfnmt.layers.flat_encoders import BagOfWords, Convolutional, InceptionEncoder, Recurrent
-from tfnmt.layers.trees.spinn import LevelEncoder, SpinnEncoder
-from tfnmt.layers.word_vectors import WordVectors
+To add an encoder, write its layer and name it in `ENCODERS`, or call `register_encoder` from a program. Layers are
+imported when they are made, so that reading the registry needs no TensorFlow.
+"""
 
-# Where the parses of each encoder with a tracker come from; see `SpinnEncoder`.
-PARSES = {"spinn-pi": "given", "spinn": "predicted", "rl-spinn": "sampled"}
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import keras
+
+    from tfnmt.classification.configuration import ClassifierConfiguration
+
+    Arguments = Callable[[ClassifierConfiguration], dict[str, Any]]
 
 
-def make_encoder(configuration, vocabulary_size):
-    """A layer from batches of sentences to their vectors; built, so that all its weights exist.
+@dataclass(frozen=True)
+class EncoderSpec:
+    """An encoder of sentences.
+
+    Its layer is made as `layer(embedding, **arguments(configuration))`, where `embedding` is a `WordVectors` layer, and
+    called on a batch of sentences, a dictionary with "words" int32 [sentences, words], padded with 0. It returns a
+    dictionary with "root" float [sentences, layer.output_size]; the encoders of trees also "nodes" float [sentences,
+    steps, layer.output_size], a vector for each node. Padding must not change the result.
+    """
+
+    name: str
+    """What the configuration and the command line call it."""
+    layer: str | type[keras.layers.Layer]
+    """The class of the layer, or where it is: "module:Class"."""
+    arguments: Arguments = lambda configuration: {}
+    """The arguments of the layer after the embedding, from the configuration."""
+    needs_parses: bool = False
+    """The batch must have the "transitions" of the sentences' parses, in training and afterwards."""
+    learns_from_parses: bool = False
+    """In training the batch must have "transitions", from which the encoder learns to predict them."""
+    predicts_parses: bool = False
+    """Returns parses of its own: "transitions" int32 [sentences, steps], "transition_logits" float [sentences, steps,
+    2]."""
+    samples_parses: bool = False
+    """In training the layer takes a `seed` to draw parses, and returns their "log_probability" float [sentences]."""
+
+    @property
+    def trains_on_parses(self) -> bool:
+        """Whether the batch must have "transitions" in training; the nodes are those of these parses then."""
+        return self.needs_parses or self.learns_from_parses
+
+    @property
+    def builds_trees(self) -> bool:
+        """Whether it builds a sentence's vector along a tree, given or its own."""
+        return self.needs_parses or self.predicts_parses
+
+
+def make_encoder(configuration: ClassifierConfiguration, vocabulary_size: int) -> keras.layers.Layer:
+    """The encoder of a configuration, built, so that all its weights exist.
 
     Args:
-        configuration: a `ClassifierConfiguration`.
-        vocabulary_size: how many ids words have.
+        configuration: the classifier's.
+        vocabulary_size: number of word ids.
 
     Returns:
-        A Keras layer, called as `tfnmt.layers.flat_encoders` says, with `output_size`, the size of "root".
+        A layer as `EncoderSpec` describes it.
     """
-    c = configuration
+    from tfnmt.layers.word_vectors import WordVectors
+
+    c, spec = configuration, ENCODERS[configuration.encoder]
     embedding = WordVectors(
         vocabulary_size,
         c.embedding_size,
@@ -28,20 +78,71 @@ def make_encoder(configuration, vocabulary_size):
         dropout=c.embedding_dropout,
         name="words",
     )
-    if c.encoder == "bag":
-        encoder = BagOfWords(embedding, name="encoder")
-    elif c.encoder in ("gru", "lstm"):
-        encoder = Recurrent(
-            embedding, c.units, c.encoder, c.encoder_layers, c.bidirectional, c.state_dropout, name="encoder"
-        )
-    elif c.encoder == "cnn":
-        encoder = Convolutional(embedding, c.units, c.widths, c.activation, name="encoder")
-    elif c.encoder == "inception":
-        encoder = InceptionEncoder(embedding, c.units, c.encoder_layers, c.activation, name="encoder")
-    elif c.encoder == "spinn-pi-nt":
-        encoder = LevelEncoder(embedding, c.units, name="encoder")
-    else:
-        tracked = c.tracked_composition or not c.parses
-        encoder = SpinnEncoder(embedding, c.units, c.tracker_units, PARSES[c.encoder], tracked, name="encoder")
+    layer = pkgutil.resolve_name(spec.layer) if isinstance(spec.layer, str) else spec.layer
+    encoder = layer(embedding, **spec.arguments(c), name="encoder")
     encoder.build(None)
     return encoder
+
+
+def register_encoder(spec: EncoderSpec) -> None:
+    """Add an encoder of a program's own; `encoder=NAME` of a `ClassifierConfiguration` chooses it.
+
+    Raises:
+        ValueError: there is one of that name.
+    """
+    if spec.name in ENCODERS:
+        raise ValueError(f"there is an encoder named {spec.name!r} already")
+    ENCODERS[spec.name] = spec
+
+
+def _recurrent(cell: str) -> Arguments:
+    return lambda c: {
+        "units": c.units,
+        "cell": cell,
+        "layers": c.encoder_layers,
+        "bidirectional": c.bidirectional,
+        "state_dropout": c.state_dropout,
+    }
+
+
+def _spinn(parse: str) -> Arguments:
+    """`parse`: where the parses come from; see `SpinnEncoder`. Of given ones the tracker only feeds the composition."""
+    return lambda c: {
+        "units": c.units,
+        "tracker_units": c.tracker_units,
+        "parse": parse,
+        "tracked_composition": c.tracked_composition or parse == "given",
+    }
+
+
+_FLAT = "tfnmt.layers.flat_encoders"
+_TREES = "tfnmt.layers.trees.spinn"
+ENCODERS = {
+    spec.name: spec
+    for spec in (
+        EncoderSpec("bag", f"{_FLAT}:BagOfWords"),
+        EncoderSpec("gru", f"{_FLAT}:Recurrent", _recurrent("gru")),
+        EncoderSpec("lstm", f"{_FLAT}:Recurrent", _recurrent("lstm")),
+        EncoderSpec(
+            "cnn",
+            f"{_FLAT}:Convolutional",
+            lambda c: {"size": c.units, "widths": c.widths, "activation": c.activation},
+        ),
+        EncoderSpec(
+            "inception",
+            f"{_FLAT}:InceptionEncoder",
+            lambda c: {"size": c.units, "layers": c.encoder_layers, "activation": c.activation},
+        ),
+        EncoderSpec("spinn-pi-nt", f"{_TREES}:LevelEncoder", lambda c: {"units": c.units}, needs_parses=True),
+        EncoderSpec("spinn-pi", f"{_TREES}:SpinnEncoder", _spinn("given"), needs_parses=True),
+        EncoderSpec(
+            "spinn",
+            f"{_TREES}:SpinnEncoder",
+            _spinn("predicted"),
+            learns_from_parses=True,
+            predicts_parses=True,
+        ),
+        EncoderSpec("rl-spinn", f"{_TREES}:SpinnEncoder", _spinn("sampled"), predicts_parses=True, samples_parses=True),
+    )
+}
+"""Name -> encoder."""

@@ -1,10 +1,15 @@
-"""A classifier's figures on files of labelled sentences."""
+"""Accuracy, loss and parses of a classifier on files of labelled sentences."""
 
 import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
 
+from tfnmt.classification.classifier import Classifier
+from tfnmt.classification.configuration import ClassifierConfiguration
+from tfnmt.classification.encoders import ENCODERS
 from tfnmt.classification.losses import log_likelihoods
 from tfnmt.data.example_batches import evaluation_batches
 from tfnmt.data.example_dataset import ExampleDataset
@@ -15,93 +20,95 @@ from tfnmt.text.brackets import NOTHING, REDUCE, SHIFT
 from tfnmt.training.runs import say
 
 
-def evaluate_classifier(model, files, batch_size=128):
-    """Every figure of a classifier on files of its task.
+def evaluate_classifier(model: Classifier, files: Sequence[str | Path], batch_size: int = 128) -> dict[str, float]:
+    """Evaluate a classifier on files of its task.
 
     Args:
-        model: a `Classifier`.
-        files: a list of paths.
-        batch_size: examples at once.
+        model: the classifier.
+        files: their paths.
+        batch_size: examples evaluated at once.
 
     Returns:
-        A dictionary: "accuracy" (a fraction of 1) and "loss" (natural logarithm, an example) of the whole sentences or
-        pairs, "examples", "examples_per_second" (reading the files' trees included, tracing not). Where the model
-        parses and the files have parses, also "transition_accuracy", the fraction of its transitions that are the
-        file's, and "parse_f1", of its phrases of two or more words (of binary trees, precision and recall are one).
+        A dictionary: "accuracy" (0 to 1) and "loss" (nats per example) of whole sentences or pairs; "examples";
+        "examples_per_second", including reading the files but not tracing. Where the model predicts parses and the
+        files have parses, also "transition_accuracy" and "parse_f1", both 0 to 1: the unlabelled F1 of brackets around
+        two or more words (for binary trees, precision and recall are equal).
 
     Raises:
-        UserError: for everything wrong with the files.
+        UserError: anything wrong with the files.
     """
-    examples = labelled_examples(model.configuration, files)
-    if examples.summary.skipped:
-        say(f"{', '.join(map(str, files))}: {examples.summary}")
-    batches = evaluation_batches(examples, model.tokenizer, batch_size)
+    dataset = evaluation_dataset(model.configuration, files)
+    if dataset.summary.skipped:
+        say(f"{', '.join(map(str, files))}: {dataset.summary}")
+    batches = evaluation_batches(dataset, model.tokenizer, batch_size)
     for inputs, _ in batches.take(1):
-        model.predicted(inputs)  # tracing is not part of the speed
+        model.predict_on_batch(inputs)  # traces the model before the clock starts
     start = time.perf_counter()
-    figures = scores_of_batches(model, batches)
+    figures = evaluate_batches(model, batches)
     seconds = time.perf_counter() - start
-    return figures | {"examples": len(examples), "examples_per_second": len(examples) / seconds}
+    return figures | {"examples": len(dataset), "examples_per_second": len(dataset) / seconds}
 
 
-def scores_of_batches(model, batches):
-    """The figures of `evaluate_classifier` but its last two, of batches as `evaluation_batches` makes them."""
-    count, totals, parses = 0, np.zeros(2), np.zeros(4)
+def evaluate_batches(model: Classifier, batches: Iterable[tuple[dict, tf.Tensor]]) -> dict[str, float]:
+    """The figures of `evaluate_classifier` but the last two, for batches from `evaluation_batches`."""
+    examples, correct, log_p, parses = 0, 0, 0.0, np.zeros(4)
     for inputs, labels in batches:
-        predictions = model.predicted(inputs)
-        scores = predictions["scores"]
+        predictions = model.predict_on_batch(inputs)
+        logits = predictions["logits"]
         labels = model.root_labels(inputs, labels, predictions).numpy()
-        count += len(labels)
-        totals += np.sum(scores.argmax(axis=-1) == labels), -float(tf.reduce_sum(log_likelihoods(labels, scores)))
-        if model.configuration.parses and "transitions" in inputs:
-            parses += agreement(predictions["transitions"], inputs["transitions"].numpy())
-    figures = {"accuracy": totals[0] / count, "loss": totals[1] / count}
-    if parses[1]:
-        figures |= {"transition_accuracy": parses[0] / parses[1]}
-        figures |= {"parse_f1": parses[2] / parses[3] if parses[3] else 1.0}
+        examples += len(labels)
+        correct += np.sum(logits.argmax(axis=-1) == labels)
+        log_p += float(tf.reduce_sum(log_likelihoods(labels, logits)))
+        if model.encoder_spec.predicts_parses and "transitions" in inputs:
+            parses += compare_parses(predictions["transitions"], inputs["transitions"].numpy())
+    figures = {"accuracy": correct / examples, "loss": -log_p / examples}
+    same_transitions, transitions, same_spans, spans = parses
+    if transitions:
+        figures["transition_accuracy"] = same_transitions / transitions
+        figures["parse_f1"] = same_spans / spans if spans else 1.0
     return figures
 
 
-def labelled_examples(configuration, files):
-    """The `ExampleDataset` that a model of this configuration is scored on; with parses where it can tell right from
-    wrong ones, without where that is all the files have.
+def evaluation_dataset(configuration: ClassifierConfiguration, files: Sequence[str | Path]) -> ExampleDataset:
+    """The dataset that a model of this configuration is evaluated on.
+
+    A model that predicts parses needs none, but is compared with those of the files if they have any.
     """
-    task = TASKS[configuration.task]
-    if not configuration.parses:
-        return ExampleDataset(task, files, SentenceReader(configuration.needs_parses))
+    task, spec = TASKS[configuration.task], ENCODERS[configuration.encoder]
+    if not spec.predicts_parses:
+        return ExampleDataset(task, files, SentenceReader(spec.needs_parses))
     try:
         return ExampleDataset(task, files, SentenceReader(parses=True))
     except UserError as error:
-        examples = ExampleDataset(task, files, SentenceReader(parses=False))
-        say(f"parses are not scored: {error}")
-        return examples
+        dataset = ExampleDataset(task, files, SentenceReader(parses=False))
+        say(f"parses are not evaluated: {error}")
+        return dataset
 
 
-def agreement(predicted, given):
-    """How far parses agree with others of the same sentences.
+def compare_parses(predicted: np.ndarray, given: np.ndarray) -> tuple[int, int, int, int]:
+    """Compare predicted parses with given ones of the same sentences.
 
     Args:
-        predicted, given: int32 [sentences, steps], padded with NOTHING.
+        predicted, given: int32 [sentences, steps], padded with NOTHING; the numbers of steps may differ.
 
     Returns:
-        (transitions that are the same, transitions, phrases of two or more words in both, phrases).
+        (equal transitions, transitions, spans of two or more words in both, spans).
     """
     width = max(predicted.shape[1], given.shape[1])
     predicted, given = (np.pad(rows, [(0, 0), (0, width - rows.shape[1])]) for rows in (predicted, given))
-    same = np.sum((predicted == given) & (given != NOTHING))
-    spans = [(phrase_spans(one), phrase_spans(other)) for one, other in zip(predicted, given, strict=True)]
-    both = sum(len(one & other) for one, other in spans)
-    return same, np.sum(given != NOTHING), both, sum(len(other) for _, other in spans)
+    equal = np.sum((predicted == given) & (given != NOTHING))
+    pairs = [(spans(p), spans(g)) for p, g in zip(predicted, given, strict=True)]
+    return equal, np.sum(given != NOTHING), sum(len(p & g) for p, g in pairs), sum(len(g) for _, g in pairs)
 
 
-def phrase_spans(transitions):
-    """The phrases of two or more words of one tree: a set of (first word, one beyond the last)."""
-    spans, stack, words = set(), [], 0
+def spans(transitions: np.ndarray) -> set[tuple[int, int]]:
+    """The phrases of two or more words of a tree: pairs (index of the first word, index after the last)."""
+    found, stack, words = set(), [], 0
     for transition in transitions:
         if transition == SHIFT:
             stack.append(words)
             words += 1
         elif transition == REDUCE:
             stack.pop()
-            spans.add((stack[-1], words))
-    return spans
+            found.add((stack[-1], words))
+    return found

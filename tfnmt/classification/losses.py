@@ -1,33 +1,43 @@
-"""Loss and accuracy of classifications: of sentences, pairs, phrases or transitions; the label −1 stands for none."""
+"""Loss and accuracy of classes: of sentences, pairs, phrases or transitions. The label −1 stands for none."""
 
+import keras
 import tensorflow as tf
 
 from tfnmt.training.losses import smoothed_word_losses
 
 
-def classification_loss(labels, scores, label_smoothing=0.0):
-    """−(1/N) Σ log p(label) over the N places that have a label.
+def classification_loss(labels: tf.Tensor, logits: tf.Tensor, label_smoothing: float = 0.0) -> tf.Tensor:
+    """The cross-entropy −(1/N) Σ log p(label) over the N labels.
 
     Args:
-        labels: int32 [...], −1 where there is none.
-        scores: float [..., classes].
+        labels: int32 [...], −1 for none.
+        logits: float [..., classes].
         label_smoothing: see `MaskedCrossEntropy`.
 
     Returns:
-        A scalar; 0 where nothing has a label.
+        A scalar; 0 where there are no labels.
     """
+    log_p = log_likelihoods(labels, logits, label_smoothing)
+    return tf.math.divide_no_nan(-tf.reduce_sum(log_p), tf.cast(number_of_labels(labels), log_p.dtype))
+
+
+def log_likelihoods(labels: tf.Tensor, logits: tf.Tensor, label_smoothing: float = 0.0) -> tf.Tensor:
+    """log p(label), float [...], 0 where there is no label; arguments as for `classification_loss`."""
     has_label = tf.cast(labels >= 0, tf.float32)
-    losses = smoothed_word_losses(tf.maximum(labels, 0), scores, label_smoothing)
-    return tf.math.divide_no_nan(tf.reduce_sum(losses * has_label), tf.reduce_sum(has_label))
+    return -smoothed_word_losses(tf.maximum(labels, 0), logits, label_smoothing) * has_label
 
 
-def log_likelihoods(labels, scores, label_smoothing=0.0):
-    """log p(label) at each place, float [...]; arguments as `classification_loss`, 0 where there is no label."""
-    has_label = tf.cast(labels >= 0, tf.float32)
-    return -smoothed_word_losses(tf.maximum(labels, 0), scores, label_smoothing) * has_label
+def number_of_labels(labels: tf.Tensor) -> tf.Tensor:
+    """How many labels are not −1; an int64 scalar."""
+    return tf.math.count_nonzero(labels >= 0)
 
 
-def update_accuracy(metric, labels, predictions):
-    """Count into a `keras.metrics.Mean` how many of the places with a label (not −1) have it predicted."""
-    right = tf.cast(tf.equal(labels, tf.cast(predictions, labels.dtype)), tf.float32)
-    metric.update_state(right, sample_weight=tf.cast(labels >= 0, tf.float32))
+def transition_labels(transitions: tf.Tensor) -> tf.Tensor:
+    """Transitions as labels of the two transition logits: 0 for SHIFT, 1 for REDUCE, −1 for padding; same shape."""
+    return transitions - 1
+
+
+def update_accuracy(metric: keras.metrics.Mean, labels: tf.Tensor, logits: tf.Tensor) -> None:
+    """Update the mean by whether each label is the most probable class; arguments as for `classification_loss`."""
+    correct = tf.cast(tf.argmax(logits, axis=-1, output_type=labels.dtype) == labels, tf.float32)
+    metric.update_state(correct, sample_weight=tf.cast(labels >= 0, tf.float32))

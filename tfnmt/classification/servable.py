@@ -39,7 +39,7 @@ class ClassifierServable(tf.Module):
         self._outside = _Outside(model)
         self.tokenizer = model.tokenizer
         self.weights = StoredWeights([model], precision)
-        c, text = model.configuration, _TREES if model.configuration.needs_parses else _WORDS
+        c, text = model.configuration, _TREES if model.encoder_spec.needs_parses else _WORDS
         inputs = {"first": text, "second": text} if c.reads_pairs else {"text": text}
         vector = {"vector": "float32 [batch, size]: the sentence's vector"}
         self.documentation = {
@@ -47,7 +47,7 @@ class ClassifierServable(tf.Module):
             "encode": {"inputs": {"text": text}, "outputs": vector},
         }
         methods = {"serving_default": self._pairs if c.reads_pairs else self._sentences, "encode": self._encode}
-        if c.parses:
+        if model.encoder_spec.predicts_parses:
             brackets = {"brackets": "string [batch]: the tree that the model makes of it"}
             self.documentation["parse"] = {"inputs": {"text": text}, "outputs": brackets}
             methods["parse"] = self._parse
@@ -80,11 +80,11 @@ class ClassifierServable(tf.Module):
     def _answer(self, inputs):
         model = self._outside.model
         with self.weights.in_use([model]):
-            scores = model(inputs, training=False)["scores"]
+            logits = model(inputs, training=False)["logits"]
         names = tf.constant(model.configuration.labels)
-        label = tf.gather(names, tf.argmax(scores, axis=-1))
-        classes = tf.tile(names[tf.newaxis], [tf.shape(scores)[0], 1])
-        return {"label": label, "probabilities": tf.nn.softmax(tf.cast(scores, tf.float32)), "classes": classes}
+        label = tf.gather(names, tf.argmax(logits, axis=-1))
+        classes = tf.tile(names[tf.newaxis], [tf.shape(logits)[0], 1])
+        return {"label": label, "probabilities": tf.nn.softmax(tf.cast(logits, tf.float32)), "classes": classes}
 
     def _inputs(self, text):
         """Strings [sentences] → a batch of them, as `tfnmt.data.example_batches` makes it."""
@@ -92,7 +92,7 @@ class ClassifierServable(tf.Module):
         said = tf.debugging.Assert(tf.reduce_all(words != ""), ["each text must have a word"])
         with tf.control_dependencies([said]):
             inputs = {"words": model.tokenizer.encode(words).to_tensor(PADDING)}
-        return inputs | _tree(transitions_of(text)) if model.configuration.needs_parses else inputs
+        return inputs | _tree(transitions_of(text)) if model.encoder_spec.needs_parses else inputs
 
 
 class _Outside:

@@ -6,7 +6,8 @@ from pathlib import Path
 import keras
 
 from tfnmt.classification.classifier import Classifier
-from tfnmt.classification.evaluation import labelled_examples, scores_of_batches
+from tfnmt.classification.encoders import ENCODERS
+from tfnmt.classification.evaluation import evaluate_batches, evaluation_dataset
 from tfnmt.configuration import require
 from tfnmt.data.example_batches import evaluation_batches, number_of_batches, training_batches
 from tfnmt.data.example_dataset import ExampleDataset
@@ -52,7 +53,7 @@ def train_classifier(directory, preset, training_files, dev_files, vectors=None,
     elif initial is not None:
         tokenizer = initial.tokenizer
     else:
-        # Words that come only later can be known too, where their vectors need no training.
+        # Words of the dev files alone have vectors too, if these are given and need not be learned.
         counts = examples.word_counts + (dev_examples.word_counts if vectors else Counter())
         tokenizer = WordTokenizer.from_counts(counts, c.vocabulary_size, c.lowercase)
     keras.utils.set_random_seed(training.seed)
@@ -74,21 +75,23 @@ def train_classifier(directory, preset, training_files, dev_files, vectors=None,
         return training_batches(examples, tokenizer, batch_size, training.seed, epoch, skip)
 
     def dev_scores():
-        return {f"dev_{name}": float(value) for name, value in scores_of_batches(model, dev_batches).items()}
+        return {f"dev_{name}": float(value) for name, value in evaluate_batches(model, dev_batches).items()}
 
     callbacks = watch(model, dev_examples) if watch else ()
     return run_training(directory, preset, model, model, batches, batches_per_epoch, dev_scores, begun, callbacks)
 
 
 def _read(preset, training_files, dev_files):
-    """The `ExampleDataset` of training and dev, after a first reading that tells what was left out of each."""
-    c = preset.model
-    reading = SentenceReader(c.learns_from_parses, preset.examples.broken_trees)
-    examples = ExampleDataset(TASKS[c.task], training_files, reading, preset.examples.maximum_length)
-    if c.learns_from_parses or not c.parses:
-        dev_examples = ExampleDataset(TASKS[c.task], dev_files, reading)
-    else:  # rl-spinn learns from no parse, but how near it comes to those of the dev files is worth knowing
-        dev_examples = labelled_examples(c, dev_files)
-    for files, read in ((training_files, examples), (dev_files, dev_examples)):
-        say(f"{', '.join(map(str, files))}: {read.summary}")
+    """The training and dev `ExampleDataset`s; logs how many examples of each were skipped, and why."""
+    c, spec = preset.model, ENCODERS[preset.model.encoder]
+    reader = SentenceReader(spec.trains_on_parses, preset.examples.broken_trees)
+    examples = ExampleDataset(TASKS[c.task], training_files, reader, preset.examples.maximum_length)
+    if (
+        spec.predicts_parses and not spec.trains_on_parses
+    ):  # compare its parses with those of the dev files all the same
+        dev_examples = evaluation_dataset(c, dev_files)
+    else:
+        dev_examples = ExampleDataset(TASKS[c.task], dev_files, reader)
+    for files, dataset in ((training_files, examples), (dev_files, dev_examples)):
+        say(f"{', '.join(map(str, files))}: {dataset.summary}")
     return examples, dev_examples

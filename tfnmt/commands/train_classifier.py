@@ -4,7 +4,7 @@ import argparse
 import tempfile
 from typing import TextIO
 
-from tfnmt.classification.configuration import ENCODERS
+from tfnmt.classification.encoders import ENCODERS
 from tfnmt.classification.presets import CLASSIFIER_PRESETS
 from tfnmt.commands.board_options import add_board_options, profiled_steps
 from tfnmt.commands.parser import CommandParser

@@ -57,7 +57,7 @@ class ClassificationSummaries(SummaryCallback):
         super().__init__(directory)
         self.classifier = model
         self.sentences = []
-        if model.configuration.parses:
+        if model.encoder_spec.predicts_parses:
             texts = (example.sentences[0].words for example in examples)
             short = (words for words in texts if len(words) <= LONGEST_DRAWN)
             self.sentences = [" ".join(words) for words in islice(short, DRAWN_SENTENCES)]

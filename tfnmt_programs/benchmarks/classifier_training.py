@@ -19,7 +19,7 @@ import keras
 import numpy as np
 
 from tfnmt.classification.classifier import Classifier
-from tfnmt.classification.encoders import PARSES
+from tfnmt.classification.encoders import ENCODERS
 from tfnmt.classification.presets import CLASSIFIER_PRESETS
 from tfnmt.errors import UserError
 from tfnmt.training.configuration import TrainingConfiguration
@@ -122,13 +122,14 @@ def our_model(options, tokenizer, parts=None):
 def beside_torch(options, batches, model):
     """A function that lets the peer train once and gives its rate, and one that gives further figures."""
     c = model.configuration
+    arguments = ENCODERS[c.encoder].arguments(c)
     settings = {
         "encoder_alone": False,
         "vocabulary_size": model.tokenizer.vocabulary_size,
         "embedding_size": c.embedding_size,
         "units": c.units,
-        "tracker_units": None if c.encoder == "spinn-pi-nt" else c.tracker_units,
-        "parse": PARSES.get(c.encoder, "given"),
+        "tracker_units": arguments.get("tracker_units"),
+        "parse": arguments.get("parse", "given"),
         "head_units": c.head_units,
         "head_layers": c.head_layers,
         "classes": len(c.labels),

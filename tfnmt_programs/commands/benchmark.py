@@ -8,9 +8,11 @@ import tempfile
 from pathlib import Path
 from typing import TextIO
 
+from tfnmt.classification.encoders import ENCODERS
 from tfnmt.commands.parallel_files import add_parallel_files, chosen_parallel_files
 from tfnmt.commands.parser import CommandParser, positive
 from tfnmt.commands.server_process import server_process
+from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 
 
@@ -114,7 +116,8 @@ def add_board(works):
 def add_read(works):
     work = works.add_parser("read", help="how fast a large file of pairs with trees becomes batches")
     work.add_argument("--examples", metavar="F", help="the file (default: one as long as SNLI's is generated)")
-    work.add_argument("--task", default="snli", choices=("snli", "sick", "logic"), help="what it holds (default: snli)")
+    pairs = [name for name, task in TASKS.items() if task.sentences == 2]
+    work.add_argument("--task", default="snli", choices=pairs, help="what it holds (default: snli)")
     work.add_argument(
         "--count", type=positive, default=550_000, metavar="N", help="pairs of a generated file (default: 550000)"
     )
@@ -124,7 +127,7 @@ def add_read(works):
 
 
 def add_tree_classifier(work, batches, head_units):
-    work.add_argument("--encoder", required=True, choices=("spinn-pi-nt", "spinn-pi", "spinn", "rl-spinn"))
+    work.add_argument("--encoder", required=True, choices=[name for name, e in ENCODERS.items() if e.builds_trees])
     add_parts(work)
     sizes = {
         "units": (300, "size of h and of c"),

@@ -214,14 +214,15 @@ def add_growth(figures):
 
 
 def draw_growth(arguments, output):
-    from tfnmt.classification.configuration import GIVEN_PARSES, OWN_PARSES
+    from tfnmt.classification.encoders import ENCODERS
     from tfnmt.inspection.figures import save
     from tfnmt_programs.benchmarks import growth
 
     rows_of_encoders = {}
+    tree_encoders = [name for name, spec in ENCODERS.items() if spec.builds_trees]
     for encoder in arguments.encoder:
-        if encoder not in (*GIVEN_PARSES, *OWN_PARSES):
-            raise UserError(f"--encoder {encoder}: should be one of {', '.join((*GIVEN_PARSES, *OWN_PARSES))}")
+        if encoder not in tree_encoders:
+            raise UserError(f"--encoder {encoder}: should be one of {', '.join(tree_encoders)}")
         rows_of_encoders[encoder] = rows = growth.growth(encoder, sorted(arguments.lengths), arguments.pairs)
         for length, seconds, grown in rows:
             print(f"{encoder}\t{length} words\t{1000 * seconds:.1f} ms\t{grown / 1e6:.0f} MB", file=output)

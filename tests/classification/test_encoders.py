@@ -1,0 +1,31 @@
+"""The registry of encoders: what a program adds is used as the project's own, and reading it needs no TensorFlow."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tfnmt.classification.configuration import ClassifierConfiguration
+from tfnmt.classification.encoders import ENCODERS, EncoderSpec, make_encoder, register_encoder
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_every_encoder_is_built_with_its_weights(name):
+    configuration = ClassifierConfiguration(encoder=name, embedding_size=6, units=8, tracker_units=5)
+    encoder = make_encoder(configuration, vocabulary_size=10)
+    assert encoder.built and encoder.name == "encoder"
+    assert any(weight.shape == (10, 6) for weight in encoder.weights)
+    assert encoder.output_size == {"bag": 6, "cnn": 24}.get(name, 8)
+
+
+def test_two_encoders_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="there is an encoder named 'bag' already"):
+        register_encoder(EncoderSpec("bag", "tfnmt.layers.flat_encoders:BagOfWords"))
+
+
+def test_the_registry_is_read_without_tensorflow():
+    program = (
+        "import sys; from tfnmt.classification.encoders import ENCODERS; from tfnmt.data.tasks import TASKS;"
+        "from tfnmt.classification.presets import CLASSIFIER_PRESETS; print('tensorflow' in sys.modules)"
+    )
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "False\n"

@@ -1,0 +1,78 @@
+"""Running a classifier on batches, and on text: labels and parse trees."""
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfnmt.classification.encoders import ENCODERS
+from tfnmt.data.example_batches import sentence_batch
+from tfnmt.data.examples import Sentence
+from tfnmt.errors import UserError
+from tfnmt.text.brackets import from_brackets, to_brackets
+
+Batch = dict[str, tf.Tensor]
+
+
+class Predictor:
+    """Runs a `Classifier`, with one trace for all shapes of batches.
+
+    Args:
+        model: the classifier.
+    """
+
+    def __init__(self, model: keras.Model):
+        self.model = model
+        self._trace = functools.cache(self._new_function)
+
+    def predict(self, inputs: Batch) -> dict[str, np.ndarray]:
+        """The outputs of the model for a batch."""
+        return {name: value.numpy() for name, value in self._run(self.model, inputs).items()}
+
+    def classify(self, texts: Sequence[str] | Sequence[tuple[str, str]], batch_size: int) -> list[str]:
+        """See `Classifier.classify`."""
+        configuration, labels = self.model.configuration, []
+        for first in range(0, len(texts), batch_size):
+            batch = texts[first : first + batch_size]
+            sides = zip(*batch, strict=True) if configuration.reads_pairs else [batch]
+            sentences = [sentence for side in sides for sentence in self._sentences(side, first + 1)]
+            logits = self.predict(sentence_batch(sentences, self.model.tokenizer))["logits"]
+            labels += [configuration.labels[i] for i in np.argmax(logits, axis=-1)]
+        return labels
+
+    def parse(self, texts: Sequence[str], batch_size: int) -> list[str]:
+        """See `Classifier.parse`."""
+        if not self.model.encoder_spec.predicts_parses:
+            parsers = " and ".join(name for name, spec in ENCODERS.items() if spec.predicts_parses)
+            raise UserError(f"encoder={self.model.encoder_spec.name} does not parse: {parsers} do")
+        trees = []
+        for first in range(0, len(texts), batch_size):
+            sentences = list(self._sentences(texts[first : first + batch_size], first + 1))
+            inputs = sentence_batch(sentences, self.model.tokenizer)
+            transitions = self._run(self.model.encoder, inputs)["transitions"].numpy()
+            trees += [to_brackets(sentence.words, row) for sentence, row in zip(sentences, transitions, strict=True)]
+        return trees
+
+    def _sentences(self, texts: Sequence[str], first_number: int) -> Iterator[Sentence]:
+        """The sentences of texts, with their trees if the model needs them; errors number the texts."""
+        for number, text in enumerate(texts, start=first_number):
+            if self.model.encoder_spec.needs_parses:
+                try:
+                    yield Sentence(*from_brackets(text))
+                except UserError as error:
+                    raise UserError(f"text {number}: {error}") from error
+            else:
+                words = [word for word in text.split() if word not in ("(", ")")]
+                if not words:
+                    raise UserError(f"text {number}: there are no words")
+                yield Sentence(words)
+
+    def _run(self, layer: Callable, inputs: Batch) -> Batch:
+        return self._trace(layer, tuple(sorted(inputs)))(inputs)
+
+    def _new_function(self, layer: Callable, names: tuple[str, ...]) -> Callable:
+        """The model, or its encoder alone, as a `tf.function` of batches with these names."""
+        signature = {name: tf.TensorSpec([None, None], tf.int32) for name in names}
+        return tf.function(lambda inputs: layer(inputs, training=False), input_signature=[signature], autograph=False)
