@@ -7,9 +7,9 @@ A configuration documents and bounds each field in place:
         dropout: float = Field(0.0, description="part of the units dropped in training", ge=0, lt=1)
         cell: Literal["gru", "lstm"] = Field("gru", description="recurrent cell")
 
-A field is a bool, int, float, str, Literal, key of a registry (`KeyOf`), a tuple of one of these (`tuple[int, ...]`, which needs `strict=False` to
-take lists too), any of these `| None`, or another configuration. Rules between fields are model validators (mode
-"after") that call `require`.
+A field is a bool, int, float, str, Literal, key of a registry (`KeyOf`), a tuple of one of these (`tuple[int, ...]`,
+which needs `strict=False` to take lists too), any of these `| None`, or another configuration. Rules between fields are
+model validators (mode "after") that call `require`.
 """
 
 import contextlib
