@@ -1,4 +1,4 @@
-"""A small translator that writes something else for every sentence, and its export."""
+"""A small translator with a different translation for every sentence, and its export."""
 
 import asyncio
 import shutil
@@ -28,7 +28,7 @@ TOKENIZERS = {
 
 
 def made(kind="subword", seed=1, **options):
-    """A translator with large random weights: what it writes depends on every word that it reads."""
+    """A translator with large random weights: its output depends on every source word."""
     keras.utils.set_random_seed(seed)
     sides = zip(*sample_pairs(200, seed=0, split="train"), strict=True)
     tokenizers = [TOKENIZERS[kind](list(lines)) for lines in sides]
@@ -61,7 +61,7 @@ def exported(model, tmp_path_factory):
 
 
 class Echo(tf.Module):
-    """A servable that answers at once with what it was asked, and with a name of its own."""
+    """A servable that returns its input after a name of its own, without delay."""
 
     def __init__(self, name):
         super().__init__(name="echo")

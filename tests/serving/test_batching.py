@@ -1,4 +1,4 @@
-"""The queue of requests: what goes together, and who hears of what."""
+"""The queue of requests: how batches are formed, and which request gets which result."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +33,7 @@ def values(answers):
     return [answer["y"].tolist() for answer in answers]
 
 
-def test_requests_at_one_time_are_one_batch_in_which_each_gets_its_own():
+def test_concurrent_requests_are_one_batch_and_each_gets_its_own_rows():
     async def main(batcher):
         return await asyncio.gather(submit(batcher, 1, 2), submit(batcher, 3), submit(batcher, 4, 5))
 
@@ -49,7 +49,7 @@ def test_a_full_batch_does_not_wait():
     assert values(answers) == [[0], [2], [4], [6]] and sizes == [2, 2]
 
 
-def test_without_a_wait_a_request_alone_is_computed_alone():
+def test_without_waiting_single_requests_are_computed_alone():
     async def main(batcher):
         return [await submit(batcher, 1), await submit(batcher, 2)]
 
@@ -57,7 +57,7 @@ def test_without_a_wait_a_request_alone_is_computed_alone():
     assert values(answers) == [[2], [4]] and sizes == [1, 1]
 
 
-def test_a_large_request_is_cut_and_put_together_again_as_wide_as_its_widest_part():
+def test_a_large_request_is_split_and_its_outputs_are_padded_to_one_width():
     def run(inputs):
         return {
             "y": np.ones([len(inputs["x"]), inputs["x"].max()], int),
@@ -72,7 +72,7 @@ def test_a_large_request_is_cut_and_put_together_again_as_wide_as_its_widest_par
     assert answer["y"].tolist() == [[1, 0, 0], [1, 0, 0], [1, 1, 1], [1, 1, 1], [1, 0, 0]]
 
 
-def test_an_error_is_for_the_one_whose_it_is():
+def test_an_error_reaches_only_the_request_that_caused_it():
     def run(inputs):
         if (inputs["x"] < 0).any():
             raise RuntimeError("negative")
@@ -86,7 +86,7 @@ def test_an_error_is_for_the_one_whose_it_is():
     assert sizes == [3, 1, 1, 1]
 
 
-def test_who_gives_up_is_not_computed():
+def test_a_cancelled_request_is_not_computed():
     async def main(batcher):
         waiting = asyncio.create_task(submit(batcher, 1))
         await asyncio.sleep(0)
@@ -97,7 +97,7 @@ def test_who_gives_up_is_not_computed():
     assert answer["y"].tolist() == [4] and sizes == [1]
 
 
-def test_more_than_can_wait_is_refused():
+def test_a_full_queue_refuses_requests():
     async def main(batcher):
         return await asyncio.gather(*(submit(batcher, i, i) for i in range(4)), return_exceptions=True)
 
@@ -107,7 +107,7 @@ def test_more_than_can_wait_is_refused():
     assert values(answers[:2]) == [[0, 0], [2, 2]]
 
 
-def test_nothing_is_an_answer_to_nothing():
+def test_a_request_without_rows_has_outputs_without_rows():
     async def main(batcher):
         return await batcher.submit({"x": np.array([], int)}, 0)
 
@@ -116,7 +116,7 @@ def test_nothing_is_an_answer_to_nothing():
 
 
 @pytest.mark.parametrize("size", [1, 3, 8])
-def test_many_at_once(size):
+def test_many_concurrent_requests(size):
     async def main(batcher):
         return await asyncio.gather(*(submit(batcher, i) for i in range(500)))
 

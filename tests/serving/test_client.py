@@ -1,4 +1,4 @@
-"""The client: what it tries again, and when it gives up."""
+"""The client: which requests it retries, and when it gives up."""
 
 import contextlib
 import http.server
@@ -49,28 +49,28 @@ RIGHT = (200, {"outputs": {"a": ["b"], "c": [1.0]}})
 BUSY = (503, {"error": "busy"})
 
 
-def test_what_may_pass_is_tried_again(answering):
+def test_unavailable_is_retried(answering):
     url, left = answering(BUSY, BUSY, RIGHT)
     with connect(url) as client:
         assert client.predict("m", {"text": ["x"]}) == {"a": ["b"], "c": [1.0]}
     assert left == []
 
 
-def test_what_is_wrong_is_not_tried_again(answering):
+def test_an_invalid_request_is_not_retried(answering):
     url, left = answering((400, {"error": "wrong"}), RIGHT)
     with connect(url) as client, pytest.raises(PredictError, match="400: wrong"):
         client.predict("m", {"text": ["x"]})
     assert len(left) == 1
 
 
-def test_it_gives_up_after_so_many_times(answering):
+def test_it_gives_up_after_the_retries(answering):
     url, left = answering(BUSY, BUSY, BUSY)
     with connect(url, retries=1) as client, pytest.raises(PredictError, match="503: busy"):
         client.predict("m", {"text": ["x"]})
     assert len(left) == 1
 
 
-def test_a_deadline_is_for_all_tries_together(answering):
+def test_the_deadline_includes_all_retries(answering):
     url, _ = answering((200, {"seconds": 2}))
     start = time.monotonic()
     with connect(url, deadline=0.3) as client, pytest.raises(PredictError, match="DEADLINE_EXCEEDED"):
@@ -79,13 +79,13 @@ def test_a_deadline_is_for_all_tries_together(answering):
 
 
 @pytest.mark.parametrize("scheme", ["http", "grpc"])
-def test_where_nobody_answers(scheme):
+def test_no_server(scheme):
     with connect(f"{scheme}://127.0.0.1:9", deadline=1.0, retries=2) as client, pytest.raises(PredictError) as caught:
         client.predict("m", {"text": ["x"]})
     assert caught.value.status == "UNAVAILABLE"
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8501", "ftp://a", "grpc://a", "http://", "grpc://a:b", "http://a:b"])
-def test_no_url(url):
+def test_invalid_urls(url):
     with pytest.raises(UserError, match="use http://HOST:PORT or grpc://HOST:PORT"):
         connect(url)

@@ -1,4 +1,4 @@
-"""The commands around serving: export, client, benchmark, and the end of the demo."""
+"""The commands around serving: export, client, benchmark, and the last step of the demo."""
 
 import io
 import sys
@@ -85,7 +85,7 @@ def test_benchmark(echoes, tmp_path, start):
         server_figures(start(tmp_path).rest, "other", ["a"], clients=2, seconds=0.1)
 
 
-def test_the_end_of_the_demo(model, sentences, tmp_path):
+def test_the_last_step_of_the_demo(model, sentences, tmp_path):
     """The server is a process of its own there."""
     expected = model.translate(sentences[:3], beam_size=5)
     assert translated_by_a_server(model, tmp_path, sentences[:3]) == (expected, "demo/1")

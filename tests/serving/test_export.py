@@ -1,4 +1,4 @@
-"""What is exported: the same text, whatever the batch, with nothing of the project left to load it."""
+"""Exported models give the translator's outputs for any batch, and load without this project."""
 
 import json
 import os
@@ -71,7 +71,7 @@ def operations(graph):
     return {node.op for node in nodes} - functions
 
 
-def test_the_text_is_the_translators_whatever_the_batch(loaded, model, sentences):
+def test_translations_are_the_translators_for_any_batch_size(loaded, model, sentences):
     lines = sentences + TEXTS
     expected = model.translate(lines, beam_size=3)
     assert expected[-5] == expected[-3] == "" and len(set(expected)) > 140
@@ -91,7 +91,7 @@ def test_an_empty_batch(loaded):
         assert {tensor.shape[0] for tensor in found.values()} == {0}, name
 
 
-def test_the_best_of_n_is_the_translation_and_scores_fall(loaded):
+def test_the_first_of_n_best_is_the_translation_and_scores_decrease(loaded):
     best = loaded.signatures["serving_default"](text=tf.constant(TEXTS))
     found = loaded.signatures["nbest"](text=tf.constant(TEXTS))
     assert found["translations"].shape == found["scores"].shape == [len(TEXTS), 2]
@@ -101,7 +101,7 @@ def test_the_best_of_n_is_the_translation_and_scores_fall(loaded):
     assert found["translations"][1].numpy().tolist() == [b"", b""] and not best["score"][1].numpy()
 
 
-def test_alignments_have_a_row_for_a_word_written_and_a_column_for_a_word_read(loaded, model):
+def test_attention_has_a_row_for_each_target_word_and_a_column_for_each_source_word(loaded, model):
     found = loaded.signatures["align"](text=tf.constant(TEXTS))
     source, target = (found[f"{side}_words"].numpy() for side in ("source", "target"))
     assert source.shape[1] == found["attention"].shape[2] and target.shape[1] == found["attention"].shape[1]
@@ -116,7 +116,7 @@ def test_alignments_have_a_row_for_a_word_written_and_a_column_for_a_word_read(l
     np.testing.assert_allclose(found["attention"][0, :length, : searched.shape[1]], searched[:length], atol=1e-5)
 
 
-def test_the_score_of_a_translation_is_its_words_log_probability(loaded, model):
+def test_the_score_is_the_log_probability_of_the_target(loaded, model):
     source, target = tf.constant(["The dog sees a red ball.", "A cat."]), tf.constant(["Der Hund", "Eine Katze ruft."])
     found = loaded.signatures["score"](source=source, target=target)["log_probability"]
     for row in range(2):
@@ -130,24 +130,24 @@ def test_the_score_of_a_translation_is_its_words_log_probability(loaded, model):
         np.testing.assert_allclose(found[row], tf.reduce_sum(log_p), rtol=1e-4)
 
 
-def test_summaries_are_the_encoders(loaded, model):
+def test_encode_gives_the_encoders_summary(loaded, model):
     found = loaded.signatures["encode"](text=tf.constant(TEXTS))["summary"]
     np.testing.assert_allclose(found, model.encoder(model.source_ids(tf.constant(TEXTS)))["summary"], atol=1e-5)
 
 
-def test_an_endless_sentence_is_cut_before_it_is_tokenized(loaded, model):
+def test_a_very_long_sentence_is_truncated_before_tokenization(loaded, model):
     endless = "The dog sees a red ball. " * 400_000
     kept = model.source_tokenizer.decode(model.source_ids(tf.constant([endless[:30_000]])))[0].numpy()
     found, expected = (loaded.signatures["encode"](text=tf.constant([text]))["summary"] for text in (endless, kept))
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
-def test_what_is_not_text_does_no_harm(loaded):
+def test_invalid_utf8_is_accepted(loaded):
     texts = [b"\xff\xfe\x80", b"a\x00b", b"\xe4"]
     assert len(loaded.signatures["serving_default"](text=tf.constant(texts))["translation"].numpy()) == 3
 
 
-def test_every_operation_is_one_that_the_stock_server_links(exported):
+def test_the_stock_server_links_every_operation(exported):
     assert operations(saved_graphs(exported).graph_def) - TEXT_OPERATIONS - set(CORE_OPERATIONS.split()) == set()
     servable = TranslatorServable([made("word", cell="lstm", attention="general")], SearchConfiguration(), "int8")
     for name, function in servable.functions.items():
@@ -155,7 +155,7 @@ def test_every_operation_is_one_that_the_stock_server_links(exported):
         assert operations(graph) - TEXT_OPERATIONS - set(CORE_OPERATIONS.split()) == set(), name
 
 
-def test_a_shortlist_and_bfloat16_go_with_it(tmp_path):
+def test_export_with_a_shortlist_and_bfloat16(tmp_path):
     model = made("word")
     sizes = [tokenizer.vocabulary_size for tokenizer in model.tokenizers]
     shortlist = Shortlist(np.random.default_rng(1).integers(4, sizes[1], [sizes[0], 2]), [4, 5], sizes[1])
@@ -169,7 +169,7 @@ def test_a_shortlist_and_bfloat16_go_with_it(tmp_path):
     assert found.numpy().tolist() == [one.texts.tolist() for one in expected]
 
 
-def test_the_folder_says_what_it_is(exported):
+def test_the_description_in_the_folder(exported):
     description = json.loads((exported / "assets.extra" / "tfnmt.json").read_text())
     assert description["kind"] == "translator" and description["quantize"] == "none"
     assert description["search"] == SearchConfiguration(beam_size=3, n_best=2).model_dump(mode="json")
@@ -181,7 +181,7 @@ def test_the_folder_says_what_it_is(exported):
         assert signatures[name].method_name == "tensorflow/serving/predict"
 
 
-def test_saved_model_cli_shows_it(exported):
+def test_saved_model_cli_shows_the_signatures(exported):
     cli = Path(sys.executable).with_name("saved_model_cli")
     shown = subprocess.run([cli, "show", "--dir", exported, "--all"], capture_output=True, text=True)
     assert shown.returncode == 0, shown.stderr
@@ -198,7 +198,7 @@ print(json.dumps([text.decode() for text in found]))
 """
 
 
-def test_it_runs_where_the_project_is_not_installed(exported, model, tmp_path):
+def test_it_runs_without_this_project(exported, model, tmp_path):
     ran = subprocess.run(
         [sys.executable, "-I", "-c", ELSEWHERE, exported, json.dumps(TEXTS)], capture_output=True, cwd=tmp_path
     )
@@ -230,10 +230,10 @@ def test_it_runs_without_python(exported, model, sentences, tmp_path):
     assert ran.stdout.decode().split("\n") == [*model.translate(texts, 3), ""]
 
 
-NOTHING = SimpleNamespace(kind="nothing", options={}, functions={}, documentation={}, examples=())
+EMPTY_SERVABLE = SimpleNamespace(kind="empty", options={}, functions={}, documentation={}, examples=())
 
 
-def test_versions_count_up_and_none_is_seen_half_written(tmp_path, monkeypatch):
+def test_versions_increase_and_no_incomplete_version_is_visible(tmp_path, monkeypatch):
     seen = []
 
     def save(servable, path, **options):
@@ -241,8 +241,8 @@ def test_versions_count_up_and_none_is_seen_half_written(tmp_path, monkeypatch):
         Path(path, "saved_model.pb").write_bytes(b"")
 
     monkeypatch.setattr(tf.saved_model, "save", save)
-    paths = [export(NOTHING, tmp_path, "a") for _ in range(2)]
-    threads = [threading.Thread(target=export, args=(NOTHING, tmp_path, "a")) for _ in range(4)]
+    paths = [export(EMPTY_SERVABLE, tmp_path, "a") for _ in range(2)]
+    threads = [threading.Thread(target=export, args=(EMPTY_SERVABLE, tmp_path, "a")) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -252,14 +252,14 @@ def test_versions_count_up_and_none_is_seen_half_written(tmp_path, monkeypatch):
 
     monkeypatch.setattr(tf.saved_model, "save", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        export(NOTHING, tmp_path, "a")
+        export(EMPTY_SERVABLE, tmp_path, "a")
     assert len(list((tmp_path / "a").iterdir())) == 6
 
 
-def test_models_config_knows_every_model_once_and_keeps_what_was_written_there(tmp_path, monkeypatch):
+def test_models_config_lists_every_model_once_and_keeps_edits(tmp_path, monkeypatch):
     monkeypatch.setattr(tf.saved_model, "save", lambda _, path, **__: None)
     for name in ("b", "a", "b"):
-        export(NOTHING, tmp_path, name)
+        export(EMPTY_SERVABLE, tmp_path, name)
     text = (tmp_path / "models.config").read_text()
     server = text_format.Parse(text, ModelServerConfig())
     assert [(each.name, each.base_path) for each in server.model_config_list.config] == [
@@ -267,21 +267,21 @@ def test_models_config_knows_every_model_once_and_keeps_what_was_written_there(t
         ("a", "/models/a"),
     ]
     (tmp_path / "batching.config").write_text("mine")
-    export(NOTHING, tmp_path, "a")
+    export(EMPTY_SERVABLE, tmp_path, "a")
     assert (tmp_path / "models.config").read_text() == text and (tmp_path / "batching.config").read_text() == "mine"
     (tmp_path / "models.config").write_text("model_config_list {")
     with pytest.raises(UserError, match="models.config: is broken: 1:19"):
-        export(NOTHING, tmp_path, "c")
+        export(EMPTY_SERVABLE, tmp_path, "c")
 
 
 @pytest.mark.parametrize("name", ["", "../a", "a/b", ".a", "ä"])
-def test_names_that_are_no_folders(name, tmp_path):
+def test_invalid_names(name, tmp_path):
     with pytest.raises(UserError, match="cannot be a model's name"):
-        export(NOTHING, tmp_path, name)
+        export(EMPTY_SERVABLE, tmp_path, name)
 
 
 @pytest.mark.parametrize("precision, tolerance", [("float16", 1e-3), ("int8", 1e-2)])
-def test_smaller_weights_are_nearly_the_same(precision, tolerance, model):
+def test_quantized_weights_change_outputs_little(precision, tolerance, model):
     texts = tf.constant(TEXTS)
     small, whole = (
         TranslatorServable([model], SearchConfiguration(beam_size=1, n_best=1), each).functions["encode"]
@@ -291,7 +291,7 @@ def test_smaller_weights_are_nearly_the_same(precision, tolerance, model):
     assert 0 < difference.mean() < tolerance
 
 
-def test_an_ensemble_of_one_model_twice_is_that_model(model, sentences):
+def test_an_ensemble_of_a_model_with_itself_equals_the_model(model, sentences):
     alone, twice = (
         TranslatorServable([model] * n, SearchConfiguration(beam_size=1, n_best=1)).functions["serving_default"]
         for n in (1, 2)
@@ -300,7 +300,7 @@ def test_an_ensemble_of_one_model_twice_is_that_model(model, sentences):
     np.testing.assert_array_equal(twice(texts)["translation"], alone(texts)["translation"])
 
 
-def test_an_ensemble_is_the_mean_of_the_probabilities(model):
+def test_an_ensemble_averages_probabilities(model):
     other = made(seed=2)
     source, target = tf.constant(["The dog sees a red ball."]), tf.constant([""])
     one, two, both = (
@@ -314,12 +314,12 @@ def test_an_ensemble_is_the_mean_of_the_probabilities(model):
     np.testing.assert_allclose(both, (one + two) / 2, rtol=1e-5)
 
 
-def test_an_ensemble_of_different_vocabularies(model):
+def test_an_ensemble_needs_equal_vocabularies(model):
     with pytest.raises(UserError, match="model 1 and model 2 of the ensemble differ in their source vocabulary"):
         TranslatorServable([model, made("word")], SearchConfiguration())
 
 
-def test_without_attention_there_is_no_alignment():
+def test_without_attention_there_is_no_align_signature():
     one = SearchConfiguration(beam_size=1)
     servable = TranslatorServable([made("word", attention="none", deep_output=False)], one)
     assert set(servable.functions) == {"serving_default", "nbest", "score", "encode"}

@@ -45,7 +45,7 @@ def test_a_translation_its_n_best_list_and_its_attention(browser, exported, mode
     assert "at most 20,000" in wait_for(browser, "document.getElementById('problem').textContent")
 
 
-def test_a_label_and_the_trees_that_the_model_made(browser, start, tmp_path):
+def test_a_label_with_probabilities_and_parses(browser, start, tmp_path):
     model = classifier("spinn", "snli")
     export(ClassifierServable(model), tmp_path, "pairs")
     open_page(browser, start(tmp_path))

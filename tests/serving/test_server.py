@@ -1,4 +1,4 @@
-"""The server as its clients see it: the same by REST and by gRPC, and alive whatever it is sent."""
+"""The server as its clients see it: the same by REST and by gRPC, and robust to any input."""
 
 import concurrent.futures
 import json
@@ -63,7 +63,7 @@ def test_an_empty_request(client):
     assert client.predict("echo", {"text": []}) == {"translation": [], "score": []}
 
 
-def test_what_is_there(client):
+def test_status_and_signatures(client):
     assert client.status("echo") == {1: "AVAILABLE"}
     assert client.signatures("echo")["pair"] == {"inputs": ["source", "target"], "outputs": ["both"]}
 
@@ -87,14 +87,14 @@ def test_what_is_there(client):
          {"inputs": {"text": ["x"]}, "signature": "number"}),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_a_request(client, kind, message, call):
+def test_invalid_requests(client, kind, message, call):
     with pytest.raises(PredictError) as caught:
         client.predict(**{"model": "echo", "inputs": {"text": ["a"]}} | call)
     assert caught.value.status == client.codes[kind]
     assert caught.value.message.startswith(message)
 
 
-def test_a_bad_request_does_no_harm_to_those_in_its_batch(server):
+def test_an_invalid_request_does_not_affect_the_others_in_its_batch(server):
     with connect(server.rest) as client, concurrent.futures.ThreadPoolExecutor(16) as pool:
         texts = [str(i) if i % 8 else "x" for i in range(64)]
 
@@ -120,7 +120,7 @@ def post(server, path, body):
     return response.status_code, response.json()
 
 
-def test_rows_and_columns_of_json(server):
+def test_json_by_rows_and_by_columns(server):
     row = {"translation": "one:a", "score": 1.0}
     assert post(server, "echo:predict", {"instances": ["a"]}) == (200, {"predictions": [row]})
     assert post(server, "echo:predict", {"instances": [{"text": "a"}]}) == (200, {"predictions": [row]})
@@ -161,7 +161,7 @@ def test_rows_and_columns_of_json(server):
         ({"inputs": {"text": "a"}}, "input 'text': expected a list of strings"),
     ],
 )
-def test_json_that_is_no_request(server, body, message):
+def test_invalid_json_requests(server, body, message):
     status, answer = post(server, "echo:predict", body)
     assert (status, list(answer)) == (400, ["error"]) and answer["error"].startswith(message)
 
@@ -179,7 +179,7 @@ def test_other_paths(server):
     assert requests.get(f"{server.rest}/v1/models", timeout=30).json() == {"models": {"echo": [1]}}
 
 
-def test_status_and_metadata_as_tensorflow_serving_writes_them(server):
+def test_status_and_metadata_have_tensorflow_servings_format(server):
     assert requests.get(f"{server.rest}/v1/models/echo", timeout=30).json() == {
         "model_version_status": [
             {"version": "1", "state": "AVAILABLE", "status": {"error_code": "OK", "error_message": ""}}
@@ -193,7 +193,7 @@ def test_status_and_metadata_as_tensorflow_serving_writes_them(server):
     assert pair["inputs"]["source"] == {"name": "pair_source:0", "dtype": "DT_STRING", "tensor_shape": shape}
 
 
-def test_endless_requests_are_refused_and_idle_connections_do_no_harm(server):
+def test_very_large_requests_are_refused_and_idle_connections_tolerated(server):
     idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(200)]
     status, answer = post(server, "echo:predict", {"instances": ["a" * (10 << 20)]})
     assert status == 413 and answer == {"error": "a request of more than 4,194,304 bytes is refused"}
@@ -204,7 +204,7 @@ def test_endless_requests_are_refused_and_idle_connections_do_no_harm(server):
         connection.close()
 
 
-def test_who_hangs_up_in_the_middle_does_no_harm(server, capfd):
+def test_clients_that_disconnect_are_tolerated(server, capfd):
     for beginning in (
         b"POST /v1/models/echo:predict HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{",
         b"\x16\x03\x01",
@@ -230,7 +230,7 @@ def wait_for(condition):
         time.sleep(0.02)
 
 
-def test_versions_come_and_go_without_losing_a_request(echoes, tmp_path, start):
+def test_no_request_is_lost_while_versions_change(echoes, tmp_path, start):
     publish(echoes[0], tmp_path, "echo", 1)
     server = start(tmp_path)
     answers, done = [], threading.Event()
@@ -269,7 +269,7 @@ def test_versions_come_and_go_without_losing_a_request(echoes, tmp_path, start):
     assert set(answers) == {"one:a", "two:a"}
 
 
-def test_models_config_is_watched_and_version_policies_hold(echoes, tmp_path, start):
+def test_models_config_is_watched_and_version_policies_apply(echoes, tmp_path, start):
     publish(echoes[0], tmp_path, "echo", 1)
     publish(echoes[1], tmp_path, "echo", 2)
     config = tmp_path / "models.config"
@@ -307,7 +307,7 @@ def test_a_version_that_takes_numbers_is_refused(echoes, tmp_path, start):
         assert client.predict("echo", {"text": ["a"]})["translation"] == ["one:a"]
 
 
-def test_the_exported_translator(exported, model, sentences, start):
+def test_an_exported_translator(exported, model, sentences, start):
     server = start(exported.parents[1], max_batch_size=16)
     expected = model.translate(sentences[:40], beam_size=3)
     with connect(server.rest) as rest, connect(server.grpc) as grpc, concurrent.futures.ThreadPoolExecutor(8) as pool:
@@ -324,7 +324,7 @@ def test_the_exported_translator(exported, model, sentences, start):
                     np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-4, atol=1e-5)
 
 
-def test_stopping_answers_what_was_accepted(echoes, tmp_path):
+def test_accepted_requests_are_answered_before_the_server_stops(echoes, tmp_path):
     publish(echoes[0], tmp_path, "echo", 1)
     options = ["--models", tmp_path, "--rest-port", "0", "--grpc-port", "0", "--max-batch-size", "2"]
     process = subprocess.Popen(
@@ -352,14 +352,14 @@ def test_stopping_answers_what_was_accepted(echoes, tmp_path):
     assert "Traceback" not in process.stderr.read()
 
 
-def test_without_models_or_with_a_port_that_is_taken(directory, server, tmp_path):
+def test_missing_models_config_and_a_port_in_use(directory, server, tmp_path):
     with pytest.raises(UserError, match="models.config: cannot be read .*tfnmt export writes it"):
         run_server(tmp_path, Address(), batching_options(tmp_path), print)
     with pytest.raises(UserError, match="cannot listen .Address already in use"):
         run_server(directory, Address(rest_port=server.port), batching_options(directory), print)
 
 
-def test_batching_is_configured_in_a_file_unless_it_is_said_otherwise(directory):
+def test_batching_config_and_overrides(directory):
     options = batching_options(directory)
     assert (options.max_batch_size, options.wait_seconds, options.threads) == (32, 0.005, 2)
     options = batching_options(directory, max_batch_size=1, batch_wait_ms=0.0)
