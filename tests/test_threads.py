@@ -1,4 +1,4 @@
-"""Threads of an operation, by the parts that are trained side by side."""
+"""Threads of an operation, by the micro-batches that are trained in parallel."""
 
 import os
 import subprocess
@@ -18,10 +18,10 @@ print(tf.config.threading.get_intra_op_parallelism_threads())
 """
 
 
-@pytest.mark.parametrize(("processors", "parts", "threads"), [(2, 1, 0), (2, 2, 1), (8, 2, 4), (1, 2, 1)])
-def test_the_parts_share_out_the_processors(processors, parts, threads):
+@pytest.mark.parametrize(("processors", "micro_batches", "threads"), [(2, 1, 0), (2, 2, 1), (8, 2, 4), (1, 2, 1)])
+def test_the_micro_batches_share_the_processors(processors, micro_batches, threads):
     told = subprocess.run(
-        [sys.executable, "-c", TOLD, str(processors), str(parts)],
+        [sys.executable, "-c", TOLD, str(processors), str(micro_batches)],
         capture_output=True,
         text=True,
         check=True,

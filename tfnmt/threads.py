@@ -6,17 +6,17 @@ import os
 import tensorflow as tf
 
 
-def share_processors(parts):
-    """Give each operation as many threads as suit training in so many parts side by side, if nothing has computed yet.
+def share_processors(micro_batches: int) -> None:
+    """Divide the processors among micro-batches that are trained in parallel, if TensorFlow has not computed yet.
 
-    The parts keep the processors busy, and threads that share a small operation spend much of their time waiting for
-    one another: docs/results.md says how much.
+    The micro-batches keep the processors busy; several threads for one small operation mostly wait for one another.
+    docs/results.md has the measurements.
     """
-    if parts > 1:
-        with contextlib.suppress(RuntimeError):  # threads are started once: what has computed before keeps its own
-            tf.config.threading.set_intra_op_parallelism_threads(max(1, processors() // parts))
+    if micro_batches > 1:
+        with contextlib.suppress(RuntimeError):  # TensorFlow starts its threads once and then keeps their number
+            tf.config.threading.set_intra_op_parallelism_threads(max(1, processors() // micro_batches))
 
 
-def processors():
-    """How many this process may run on."""
+def processors() -> int:
+    """How many processors this process may use."""
     return len(os.sched_getaffinity(0))

@@ -74,11 +74,10 @@ def test_every_encoder_and_every_head_learn(encoder, task):
     "encoder, task",
     [("lstm", "snli"), ("spinn-pi-nt", "snli"), ("spinn-pi-nt", "sst"), ("spinn", "sst"), ("spinn", "snli")],
 )
-def test_a_batch_in_parts_is_learned_as_one(encoder, task):
+def test_a_batch_in_micro_batches_is_learned_as_one(encoder, task):
     batch, results = batch_of(EXAMPLES[task]), []
-    for parts in (1, 2):
-        model = made(encoder, task)
-        model.parts = parts
+    for micro_batches in (1, 2):
+        model = made(encoder, task, micro_batches=micro_batches)
         model.compile(keras.optimizers.SGD(1.0), run_eagerly=True)
         figures = model.train_on_batch(*batch, return_dict=True)
         results.append((*(figures[name] for name in sorted(figures)), *model.get_weights()))
@@ -87,9 +86,8 @@ def test_a_batch_in_parts_is_learned_as_one(encoder, task):
 
 
 @pytest.mark.parametrize("reward", ["log_likelihood", "accuracy", "mean_likelihood"])
-def test_drawn_parses_are_learned_from_in_parts_too(reward):
-    model = made("rl-spinn", "listops", samples=3, reward=reward)
-    model.parts = 4
+def test_drawn_parses_are_learned_from_in_micro_batches_too(reward):
+    model = made("rl-spinn", "listops", samples=3, reward=reward, micro_batches=4)
     model.compile(keras.optimizers.SGD(0.1), run_eagerly=True)
     before = model.get_weights()
     figures = model.train_on_batch(*batch_of(EXAMPLES["listops"]), return_dict=True)

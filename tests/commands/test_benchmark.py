@@ -61,7 +61,9 @@ def test_products_are_counted_by_what_each_weight_meets():
 def test_every_matrix_of_ours_is_known():
     names = {"conditional": None, "input_feeding": None, "multi30k": None}
     for kind in names:
-        shapes, encoder_size = our_weights(our_model(SimpleNamespace(model=kind, model_size=6), tokenizers()))
+        shapes, encoder_size = our_weights(
+            our_model(SimpleNamespace(model=kind, model_size=6, micro_batches=1), tokenizers())
+        )
         names[kind] = {name: meets(name) for name, shape in shapes.items() if len(shape) == 2}
         assert kind == "multi30k" or encoder_size == 6
     assert names["conditional"] == {
@@ -91,7 +93,7 @@ def test_ours_has_at_least_the_products_of_joeynmt():
     joeynmt = 768 * 1536 + 512 * 1536 + 512 * 512 + 1024 * 512 + 512 * 7859
     assert joeynmt == 6_776_320
     for kind, count in (("conditional", 7_038_464), ("input_feeding", 7_431_680)):
-        model = our_model(SimpleNamespace(model=kind, model_size=512), tokenizers(1, 7855))
+        model = our_model(SimpleNamespace(model=kind, model_size=512, micro_batches=1), tokenizers(1, 7855))
         shapes, _ = our_weights(model)
         in_words = [
             np.prod(shape) for name, shape in shapes.items() if len(shape) == 2 and meets(name) == "target words"
@@ -128,7 +130,7 @@ def test_figures_of_a_comparison(tmp_path, monkeypatch):
         model_size=8,
         batch_size=2,
         batches=2,
-        parts=2,
+        micro_batches=2,
         rounds=2,
         threads=1,
         peer_python=sys.executable,

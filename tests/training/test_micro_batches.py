@@ -1,58 +1,58 @@
-"""Batches in parts: one loss, of the whole batch."""
+"""Micro-batches: one loss, of the whole batch."""
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfnmt.training.micro_batches import SideBySide, loss_of_parts
+from tfnmt.training.micro_batches import MicroBatchTraining, batch_loss
 
 
-class Line(SideBySide, keras.Model):
-    """y = a x, by the squared distance; notes how many examples were in each part."""
+class Line(MicroBatchTraining, keras.Model):
+    """y = a x, by the squared distance; notes how many examples were in each micro-batch."""
 
-    def __init__(self):
+    def __init__(self, micro_batches):
         super().__init__()
+        self.micro_batches = micro_batches
         self.a = self.add_weight(shape=(), initializer="zeros")
         self.built = True
-        self.seen = []
+        self.sizes = []
 
     def call(self, x, training=False):
-        self.seen.append(x.shape[0])
+        self.sizes.append(x.shape[0])
         return self.a * x
 
     def compute_loss(self, x, y, y_pred, sample_weight=None, training=True):
-        return loss_of_parts([self.loss_terms(x, y, y_pred)])
+        return batch_loss([self.loss_terms(x, y, y_pred)])
 
     def loss_terms(self, x, y, y_pred):
         return [(tf.reduce_mean((y - y_pred) ** 2), tf.size(y)), (0.5 * tf.reduce_mean(x), tf.constant(1))]
 
 
-def trained(parts, x):
-    model = Line()
-    model.parts = parts
+def trained(micro_batches, x):
+    model = Line(micro_batches)
     model.compile(keras.optimizers.SGD(0.1), run_eagerly=True)
     figures = model.train_on_batch(x, 3 * x, return_dict=True)
-    return float(model.a), figures["loss"], model.seen
+    return float(model.a), figures["loss"], model.sizes
 
 
-def test_the_loss_is_the_mean_over_all_parts_of_each_term():
-    parts = [[(2.0, 3), (1.0, 1)], [(6.0, 1), (4.0, 2)]]
-    np.testing.assert_allclose(loss_of_parts(parts), (2 * 3 + 6 * 1) / 4 + (1 * 1 + 4 * 2) / 3)
-    np.testing.assert_allclose(loss_of_parts([[(0.0, 0)], [(0.0, 0)]]), 0)
+def test_the_loss_is_the_mean_over_all_micro_batches_of_each_term():
+    terms = [[(2.0, 3), (1.0, 1)], [(6.0, 1), (4.0, 2)]]
+    np.testing.assert_allclose(batch_loss(terms), (2 * 3 + 6 * 1) / 4 + (1 * 1 + 4 * 2) / 3)
+    np.testing.assert_allclose(batch_loss([[(0.0, 0)], [(0.0, 0)]]), 0)
 
 
-@pytest.mark.parametrize(("parts", "seen"), [(1, [5]), (2, [3, 2]), (3, [2, 2, 1])])
-def test_a_step_in_parts_is_the_step_of_the_batch(parts, seen):
+@pytest.mark.parametrize(("micro_batches", "expected_sizes"), [(1, [5]), (2, [3, 2]), (3, [2, 2, 1])])
+def test_a_step_in_micro_batches_is_the_step_of_the_batch(micro_batches, expected_sizes):
     x = np.array([1.0, 2, 3, 4, 7], np.float32)
-    a, loss, sizes = trained(parts, x)
-    assert sizes == seen
+    a, loss, sizes = trained(micro_batches, x)
+    assert sizes == expected_sizes
     np.testing.assert_allclose(a, 0.1 * 2 * 3 * np.mean(x**2), rtol=1e-6)  # −0.1 d/da mean (3x − ax)² at a = 0
-    if parts == 1:
+    if micro_batches == 1:
         np.testing.assert_allclose(loss, np.mean((3 * x) ** 2) + 0.5 * np.mean(x), rtol=1e-6)
 
 
-def test_no_part_is_empty():
+def test_no_micro_batch_is_empty():
     a, _, sizes = trained(2, np.array([2.0], np.float32))
     assert sizes == [1, 1]
     np.testing.assert_allclose(a, 0.1 * 2 * 3 * 4, rtol=1e-6)

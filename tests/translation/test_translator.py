@@ -116,12 +116,11 @@ def trained():
 
 
 @pytest.mark.parametrize(("options", "eagerly"), [({}, False), (EVERYTHING, True), (CHO2014, True)])
-def test_a_batch_in_parts_is_learned_as_one(options, eagerly):
+def test_a_batch_in_micro_batches_is_learned_as_one(options, eagerly):
     inputs, labels = copies(size=7)
     results = []
-    for parts in (1, 3):
-        model = made(**options)
-        model.parts = parts
+    for micro_batches in (1, 3):
+        model = made(**options, micro_batches=micro_batches)
         metrics = [Perplexity(), TokenAccuracy()]
         model.compile(keras.optimizers.SGD(1.0), MaskedCrossEntropy(0.1), metrics=metrics, run_eagerly=eagerly)
         figures = model.fit(tf.data.Dataset.from_tensors((inputs, labels)), verbose=0).history

@@ -16,13 +16,13 @@ from tfnmt.configuration import from_json
 from tfnmt.layers.feedforward import MultilayerPerceptron, pair_features
 from tfnmt.text.brackets import NOTHING
 from tfnmt.text.tokenizers import WordTokenizer, tokenizer_from_config
-from tfnmt.training.micro_batches import SideBySide, loss_of_parts
+from tfnmt.training.micro_batches import MicroBatchTraining, batch_loss
 
 PARSER_OUTPUTS = ("transitions", "transition_logits", "log_probability")
 
 
 @keras.saving.register_keras_serializable("tfnmt")
-class Classifier(SideBySide, keras.Model):
+class Classifier(MicroBatchTraining, keras.Model):
     """Classifies pairs of sentences, sentences, or every phrase of a sentence's tree.
 
     As a Keras model it maps a batch of sentences, as `tfnmt.data.example_batches` makes them (of pairs, all first
@@ -61,6 +61,7 @@ class Classifier(SideBySide, keras.Model):
         super().__init__(**options)
         self.configuration = c = configuration
         self.tokenizer = tokenizer
+        self.micro_batches = c.micro_batches
         self.label_smoothing = label_smoothing
         self.encoder_spec = ENCODERS[c.encoder]
         self.encoder = make_encoder(c, tokenizer.vocabulary_size)
@@ -113,7 +114,7 @@ class Classifier(SideBySide, keras.Model):
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True) -> tf.Tensor:
         """The sum of the `loss_terms`; a scalar."""
-        return loss_of_parts([self.loss_terms(x, y, y_pred, training)])
+        return batch_loss([self.loss_terms(x, y, y_pred, training)])
 
     def loss_terms(
         self, x: dict[str, tf.Tensor], y: tf.Tensor, y_pred: dict[str, tf.Tensor], training: bool = True
@@ -137,11 +138,11 @@ class Classifier(SideBySide, keras.Model):
             terms.append((self.configuration.transition_weight * loss, number_of_labels(labels)))
         return terms
 
-    def chosen(self, x, y, numbers):
-        """See `SideBySide`; of pairs, both sentences."""
+    def select_examples(self, x, y, indices):
+        """See `MicroBatchTraining`; of pairs, both sentences."""
         count = tf.shape(y)[0]
-        sentences = tf.concat([numbers, count + numbers], axis=0) if self.configuration.reads_pairs else numbers
-        return {name: tf.gather(tensor, sentences) for name, tensor in x.items()}, tf.gather(y, numbers)
+        sentences = tf.concat([indices, count + indices], axis=0) if self.configuration.reads_pairs else indices
+        return {name: tf.gather(tensor, sentences) for name, tensor in x.items()}, tf.gather(y, indices)
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None) -> dict[str, Any]:
         """Accuracy of the pairs or sentences (of phrases, the root's), and of transitions learned from parses."""

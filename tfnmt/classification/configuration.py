@@ -57,6 +57,9 @@ class ClassifierConfiguration(Configuration):
     entropy_weight: float = Field(
         0.01, description="rl-spinn alone: weight of the entropy of the parser's choices", ge=0
     )
+    micro_batches: int = Field(
+        1, description="micro-batches that a batch is trained in, in parallel, each on a processor of its own", ge=1
+    )
 
     @model_validator(mode="after")
     def _check(self):

@@ -15,9 +15,7 @@ class ClassifierPreset(Configuration):
 
 
 def _training(**options):
-    return TrainingConfiguration(
-        **{"selection": "accuracy", "schedule": "cosine", "warmup_steps": 100, "parts": 2} | options
-    )
+    return TrainingConfiguration(**{"selection": "accuracy", "schedule": "cosine", "warmup_steps": 100} | options)
 
 
 CLASSIFIER_PRESETS = {
@@ -25,7 +23,7 @@ CLASSIFIER_PRESETS = {
     "tiny": ClassifierPreset(
         model=ClassifierConfiguration(embedding_size=64, units=64, tracker_units=32, head_units=64),
         examples=ExamplesConfiguration(batch_size=64),
-        training=_training(epochs=8, learning_rate=0.004, parts=1),
+        training=_training(epochs=8, learning_rate=0.004),
     ),
     # The post's model and sizes (Bowman et al. 2016, in Bradbury's hands): vectors kept as GloVe has them, projected.
     "snli": ClassifierPreset(
@@ -41,6 +39,7 @@ CLASSIFIER_PRESETS = {
             batch_normalization=True,
             embedding_dropout=0.08,
             head_dropout=0.07,
+            micro_batches=2,
         ),
         examples=ExamplesConfiguration(batch_size=128),
         training=_training(epochs=20, optimizer="rmsprop", learning_rate=0.002, clip_norm=5.0),
@@ -57,11 +56,13 @@ CLASSIFIER_PRESETS = {
             embedding_dropout=0.2,
             head_dropout=0.3,
         ),
-        examples=ExamplesConfiguration(batch_size=32),
-        training=_training(epochs=15, learning_rate=0.001, parts=1),  # few for batch normalisation as it is
+        examples=ExamplesConfiguration(batch_size=32),  # few for batch normalization: no micro-batches
+        training=_training(epochs=15, learning_rate=0.001),
     ),
     "logic": ClassifierPreset(
-        model=ClassifierConfiguration(task="logic", embedding_size=128, units=128, head_units=256, head_layers=2),
+        model=ClassifierConfiguration(
+            task="logic", embedding_size=128, units=128, head_units=256, head_layers=2, micro_batches=2
+        ),
         examples=ExamplesConfiguration(batch_size=128),
         training=_training(epochs=20, learning_rate=0.001),
     ),
@@ -75,6 +76,7 @@ CLASSIFIER_PRESETS = {
             embedding_dropout=0.5,
             head_dropout=0.3,
             lowercase=True,
+            micro_batches=2,
         ),
         examples=ExamplesConfiguration(batch_size=32),
         training=_training(epochs=10, learning_rate=0.001, weight_decay=0.01),
@@ -83,7 +85,7 @@ CLASSIFIER_PRESETS = {
     # it down (docs/results.md).
     "listops": ClassifierPreset(
         model=ClassifierConfiguration(
-            task="listops", embedding_size=256, units=128, head_layers=0, tracked_composition=False
+            task="listops", embedding_size=256, units=128, head_layers=0, tracked_composition=False, micro_batches=2
         ),
         examples=ExamplesConfiguration(batch_size=64, maximum_length=200),
         training=_training(epochs=10, learning_rate=0.006),

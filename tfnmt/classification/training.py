@@ -67,7 +67,6 @@ def train_classifier(directory, preset, training_files, dev_files, vectors=None,
     say(f"{model.count_params():,} weights; {tokenizer.vocabulary_size:,} words")
     batch_size = preset.examples.batch_size
     batches_per_epoch = number_of_batches(examples, batch_size)
-    model.parts = training.parts
     model.compile(make_optimizer(training, training.epochs * batches_per_epoch // training.accumulation_steps))
     dev_batches = evaluation_batches(dev_examples, tokenizer, batch_size)
 

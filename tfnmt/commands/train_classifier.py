@@ -47,7 +47,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     named = [f"{key}={value}" for key in ("epochs", "initial") if (value := getattr(arguments, key)) is not None]
     preset = preset.override(arguments.set + chosen + named)
     profile_steps = profiled_steps(arguments)
-    share_processors(preset.training.parts)
+    share_processors(preset.model.micro_batches)
     with tempfile.TemporaryDirectory() as directory:
         files = chosen_files(arguments, directory)
         watch = tensorboard_callbacks(arguments.output, preset, profile_steps) if not arguments.no_board else None

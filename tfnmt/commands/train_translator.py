@@ -43,7 +43,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     settings = [f"{key}={value}" for key in keys if (value := getattr(arguments, key)) is not None]
     preset = find_preset(arguments.preset).override(arguments.set + settings)
     profile_steps = profiled_steps(arguments)
-    share_processors(preset.training.parts)
+    share_processors(preset.model.micro_batches)
     with tempfile.TemporaryDirectory() as directory:
         files, dev_files = chosen_parallel_files(arguments, directory)
         watch = (

@@ -32,9 +32,6 @@ class TrainingConfiguration(Configuration):
         0.0, description="part of every weight taken away in each update, times the learning rate", ge=0
     )
     accumulation_steps: int = Field(1, description="batches whose gradients are averaged into one update", ge=1)
-    parts: int = Field(
-        1, description="parts of a batch that are read side by side, each on a processor of its own", ge=1
-    )
     mixed_precision: bool = Field(False, description="compute in bfloat16, keep weights in float32")
     weight_average: float | None = Field(
         None,

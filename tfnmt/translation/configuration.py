@@ -56,6 +56,9 @@ class TranslatorConfiguration(Configuration):
     maximum_source_length: int = Field(
         400, description="tokens of a source sentence that are read; what is longer is cut, with a warning", ge=1
     )
+    micro_batches: int = Field(
+        1, description="micro-batches that a batch is trained in, in parallel, each on a processor of its own", ge=1
+    )
 
     @model_validator(mode="after")
     def _check(self):

@@ -49,10 +49,11 @@ PRESETS = {
             target_dropout=0.2,
             encoder_dropout=0.2,
             output_dropout=0.4,
+            micro_batches=2,
         ),
         text=TextConfiguration(vocabulary_size=6000),
         training=TrainingConfiguration(
-            epochs=20, schedule="cosine", warmup_steps=500, label_smoothing=0.1, weight_average=0.998, parts=2
+            epochs=20, schedule="cosine", warmup_steps=500, label_smoothing=0.1, weight_average=0.998
         ),
     ),
     # Bahdanau et al. 2015 (arXiv:1409.0473), in the sizes of RNNsearch-50, the model of the post's Table 1.
@@ -63,12 +64,13 @@ PRESETS = {
             encoder_units=1000,
             decoder_units=1000,
             attention_units=1000,
+            micro_batches=2,
         ),
         text=TextConfiguration(
             tokenizer="words", vocabulary_size=30_000, joint_vocabulary=False, split_punctuation=True
         ),
         batching=BatchingConfiguration(batch_size=80, maximum_length=50),
-        training=TrainingConfiguration(optimizer="adadelta", learning_rate=1.0, epochs=5, parts=2),
+        training=TrainingConfiguration(optimizer="adadelta", learning_rate=1.0, epochs=5),
     ),
     # The sizes of LIUM's model for Multi30k (Caglayan et al. 2017, arXiv:1707.04481), more strongly regularised.
     "multi30k": Preset(
@@ -82,6 +84,7 @@ PRESETS = {
             target_dropout=0.2,
             encoder_dropout=0.4,
             output_dropout=0.4,
+            micro_batches=2,
         ),
         text=TextConfiguration(vocabulary_size=6000),
         training=TrainingConfiguration(
@@ -91,7 +94,6 @@ PRESETS = {
             warmup_steps=500,
             label_smoothing=0.1,
             weight_average=0.998,
-            parts=2,
         ),
     ),
 }

@@ -73,7 +73,6 @@ def train_translator(directory, preset, training_files, dev_files, resume=False,
 
 def compile_for_training(model, configuration, total_steps):
     """`model.compile` with what a `TrainingConfiguration` says."""
-    model.parts = configuration.parts
     model.compile(
         optimizer=make_optimizer(configuration, total_steps),
         loss=MaskedCrossEntropy(configuration.label_smoothing),

@@ -9,14 +9,14 @@ from tfnmt.configuration import from_json
 from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.encoder import Encoder
 from tfnmt.text.tokenizers import END, PADDING, tokenizer_from_config
-from tfnmt.training.micro_batches import SideBySide
+from tfnmt.training.micro_batches import MicroBatchTraining
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
 
 
 @keras.saving.register_keras_serializable("tfnmt")
-class Translator(SideBySide, keras.Model):
+class Translator(MicroBatchTraining, keras.Model):
     """A recurrent encoder–decoder that carries its tokenizers with it.
 
     Args:
@@ -35,6 +35,7 @@ class Translator(SideBySide, keras.Model):
     def __init__(self, configuration, source_tokenizer, target_tokenizer, **options):
         super().__init__(**options)
         self.configuration = c = configuration
+        self.micro_batches = configuration.micro_batches
         self.source_tokenizer = source_tokenizer
         self.target_tokenizer = target_tokenizer
         self.encoder = Encoder(
@@ -86,7 +87,7 @@ class Translator(SideBySide, keras.Model):
         return self.decoder(inputs["target"], self.encoder(inputs["source"], training=training), training=training)
 
     def loss_terms(self, x, y, y_pred):
-        """The loss given to `compile`, and the words it is the mean of; see `SideBySide`."""
+        """The loss given to `compile`, and the words it is the mean of; see `MicroBatchTraining`."""
         return [(self.loss(y, y_pred), tf.math.count_nonzero(y))]
 
     @property

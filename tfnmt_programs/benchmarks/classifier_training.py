@@ -47,8 +47,8 @@ def compare_training(options):
 
     Args:
         options: an object with `encoder`, `units`, `tracker_units`, `embedding_size`, `head_units`, `batch_size`,
-            `batches`, `examples`, `task`, `parts`, `rounds`, `threads`, `peer_threads`, `peer` ("torch" or "batch-1")
-            and `peer_python`, as `tfnmt benchmark` explains them.
+            `batches`, `examples`, `task`, `micro_batches`, `rounds`, `threads`, `peer_threads`, `peer` ("torch" or
+            "batch-1") and `peer_python`, as `tfnmt benchmark` explains them.
 
     Returns:
         A dictionary of figures: medians, ratios, matrix rate, and our share of it.
@@ -99,8 +99,8 @@ def compare_lengths(options):
     return figures | described(model, options)
 
 
-def our_model(options, tokenizer, parts=None):
-    """The `Classifier` that is compared, compiled; batches in so many parts, or else as many as the options say."""
+def our_model(options, tokenizer, micro_batches=None):
+    """The `Classifier` that is compared, compiled; in so many micro-batches, by default as the options say."""
     keras.utils.set_random_seed(SEED)
     configuration = CLASSIFIER_PRESETS["snli"].model.replace(
         encoder=options.encoder,
@@ -111,9 +111,9 @@ def our_model(options, tokenizer, parts=None):
         head_units=options.head_units,
         samples=1,
         entropy_weight=0.0,
+        micro_batches=micro_batches or options.micro_batches,
     )
     model = Classifier(configuration, tokenizer)
-    model.parts = parts or options.parts
     model.compile(make_optimizer(TRAINING, total_steps=1))
     return model
 
@@ -159,7 +159,7 @@ def beside_torch(options, batches, model):
 def beside_itself(options, batches, model):
     """The same of our own model once more, trained on the same pairs one by one."""
     singles = one_by_one(batches)
-    _, train = timed_fit(our_model(options, model.tokenizer, parts=1), singles)
+    _, train = timed_fit(our_model(options, model.tokenizer, micro_batches=1), singles)
     yield lambda: len(singles) / train(), dict
 
 
@@ -178,7 +178,7 @@ def share_of_matrix_rate(model, batches, figures):
 
 def described(model, options):
     """The sizes that figures are about."""
-    names = ("encoder", "units", "tracker_units", "embedding_size", "head_units", "parts", "rounds", "threads")
+    names = ("encoder", "units", "tracker_units", "embedding_size", "head_units", "micro_batches", "rounds", "threads")
     figures = {name: getattr(options, name) for name in (*names, "peer_threads")}
     return figures | {"weights": model.count_params()}
 

@@ -26,7 +26,7 @@ def growth(encoder, lengths, pairs=16, units=64, repetitions=5):
         first).
     """
     sizes = {"units": units, "tracker_units": max(1, units // 2), "embedding_size": units, "head_units": units}
-    model = our_model(SimpleNamespace(encoder=encoder, **sizes), placeholder_tokenizer(), parts=1)
+    model = our_model(SimpleNamespace(encoder=encoder, **sizes), placeholder_tokenizer(), micro_batches=1)
     timed_fit(model, equally_long_batches(2 * pairs * lengths[0], lengths[0], 1, SEED))  # traced
     before = resident_memory()
     rows = []

@@ -63,7 +63,7 @@ def compare_training(files, options):
     Args:
         files: `ParallelFiles`.
         options: an object with `model`, `model_size`, `mixed_precision` (None, "ours" or "both"), `batch_size`,
-            `batches`, `parts`, `rounds`, `threads` and `peer_python`, as `tfnmt benchmark` explains them.
+            `batches`, `micro_batches`, `rounds`, `threads` and `peer_python`, as `tfnmt benchmark` explains them.
 
     Returns:
         A dictionary of figures: medians, ratios, matrix rates, and each side's share of them.
@@ -84,7 +84,7 @@ def compare_training(files, options):
         start_training(directory, model, batches, TRAINING.learning_rate, SEED, options) as peer,
     ):
         theirs = peer.answer()
-        compile_for_training(model, TRAINING.replace(parts=options.parts), total_steps=1)
+        compile_for_training(model, TRAINING, total_steps=1)
         first_step, train = timed_fit(model, batches)
         train(), peer.ask()  # every shape once, before the clock runs
         rates = alternate(
@@ -112,7 +112,7 @@ def compare_training(files, options):
         "weights": model.count_params(),
         "peer_weights": sum(int(np.prod(shape)) for shape in theirs["weights"].values()),
         "first_step_seconds": first_step,
-        "parts": options.parts,
+        "micro_batches": options.micro_batches,
         "rounds": options.rounds,
         "model": options.model,
         "mixed_precision": options.mixed_precision,
@@ -144,10 +144,13 @@ def our_model(options, tokenizers):
     if options.model == "multi30k":
         preset = find_preset("multi30k").model
         dropouts = [key for key, _ in preset if key.endswith("_dropout")]
-        return Translator(preset.replace(**dict.fromkeys(dropouts, 0.0)), *tokenizers)
+        return Translator(
+            preset.replace(**dict.fromkeys(dropouts, 0.0), micro_batches=options.micro_batches), *tokenizers
+        )
     size, half = options.model_size, options.model_size // 2
     conditional = options.model == "conditional"
     configuration = TranslatorConfiguration(
+        micro_batches=options.micro_batches,
         source_embedding_size=half,
         target_embedding_size=half if conditional else size,
         encoder_units=half,

@@ -52,7 +52,7 @@ def add_train_translator(works):
     )
     work.add_argument("--batch-size", type=positive, default=64, metavar="N", help="pairs at once (default: 64)")
     work.add_argument("--batches", type=positive, default=30, metavar="N", help="batches in a round (default: 30)")
-    add_parts(work)
+    add_micro_batches(work)
     add_comparison(work, peers=("joeynmt",))
 
 
@@ -128,7 +128,7 @@ def add_read(works):
 
 def add_tree_classifier(work, batches, head_units):
     work.add_argument("--encoder", required=True, choices=[name for name, e in ENCODERS.items() if e.builds_trees])
-    add_parts(work)
+    add_micro_batches(work)
     sizes = {
         "units": (300, "size of h and of c"),
         "tracker-units": (64, "size of the tracker's state"),
@@ -160,9 +160,13 @@ def add_comparison(work, peers, peer_help="the other toolkit", needed=True, need
     add_measuring(work)
 
 
-def add_parts(work):
+def add_micro_batches(work):
     work.add_argument(
-        "--parts", type=positive, default=2, metavar="N", help="parts of a batch, side by side on our side (default: 2)"
+        "--micro-batches",
+        type=positive,
+        default=2,
+        metavar="N",
+        help="micro-batches that we train a batch in, in parallel (default: 2)",
     )
 
 
@@ -199,7 +203,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
 
 def threads_of_an_operation(arguments):
     """As many as training takes that shares out so many threads; all of them for a search."""
-    return arguments.threads if arguments.work == "translate" else max(1, arguments.threads // arguments.parts)
+    return arguments.threads if arguments.work == "translate" else max(1, arguments.threads // arguments.micro_batches)
 
 
 def print_figures(figures, as_json, output):
