@@ -103,6 +103,18 @@ def test_translate_gives_a_line_for_a_line(model, monkeypatch):
     assert translated(model, b"", monkeypatch) == ""
 
 
+def test_translate_keeps_to_what_may_be_written(model, monkeypatch):
+    text = b"The dog sees a red ball.\n"
+    words = translated(model, text, monkeypatch, "--beam-size", 1).split()
+    banned = words[0]
+    without = translated(model, text, monkeypatch, "--beam-size", 1, "--banned-words", banned).split()
+    assert without and banned not in without
+    once = translated(
+        model, text, monkeypatch, "--beam-size", 1, "--no-repeated-ngram", 1, "--minimum-length", 3
+    ).split()
+    assert len(set(once)) == len(once) >= 3
+
+
 def test_translate_with_scores_alignments_and_prefixes(model, monkeypatch, tmp_path):
     lines = ["The dog sees a red ball.", "", "A cat."]
     (tmp_path / "prefixes").write_text("Der\n\nEine Katze\n", encoding="utf-8")

@@ -8,7 +8,8 @@ import argparse
 import itertools
 import json
 import sys
-from typing import TextIO
+from collections.abc import Iterator
+from typing import Any, TextIO
 
 from tfnmt.commands.parser import CommandParser, positive
 from tfnmt.errors import UserError
@@ -29,27 +30,28 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
 
     with connect(arguments.url, arguments.deadline) as client:
         try:
-            for answer in answers(client, arguments):
+            for answer in _answers(client, arguments):
                 print(answer, file=output, flush=True)
         except PredictError as error:
             raise UserError(f"{arguments.url}: {error}") from error
 
 
-def answers(client, arguments):
+def _answers(client: Any, arguments: argparse.Namespace) -> Iterator[str]:
+    """A line for each line of standard input."""
     signatures = client.signatures(arguments.model)
     if arguments.signature not in signatures:
         raise UserError(f"{arguments.model} has no signature {arguments.signature!r}; it has {', '.join(signatures)}")
     names = signatures[arguments.signature]["inputs"]  # in alphabetical order: source before target
     lines = enumerate(sys.stdin.buffer, start=1)
     while window := list(itertools.islice(lines, AT_ONCE)):
-        columns = zip(*(fields(number, line, names) for number, line in window), strict=True)
+        columns = zip(*(_fields(number, line, names) for number, line in window), strict=True)
         inputs = {name: list(column) for name, column in zip(names, columns, strict=True)}
         outputs = client.predict(arguments.model, inputs, arguments.signature)
         for row in zip(*outputs.values(), strict=True):
-            yield formatted(dict(zip(outputs, row, strict=True)), arguments.signature)
+            yield _formatted(dict(zip(outputs, row, strict=True)), arguments.signature)
 
 
-def fields(number, line, names):
+def _fields(number: int, line: bytes, names: list[str]) -> list[str]:
     """The fields of a line, one for each input."""
     try:
         text = line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
@@ -61,7 +63,8 @@ def fields(number, line, names):
     return values
 
 
-def formatted(row, signature):
+def _formatted(row: dict[str, Any], signature: str) -> str:
+    """The line that shows one answer, its outputs by name."""
     if signature == "serving_default":
         texts = [value for value in row.values() if isinstance(value, str)]
         if len(texts) == 1:

@@ -4,7 +4,7 @@ import argparse
 import tempfile
 import time
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from tfnmt.commands.parser import CommandParser
 from tfnmt.commands.server_process import server_process
@@ -46,7 +46,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     print(f"\n{time.monotonic() - start:.0f} seconds in all.", file=output)
 
 
-def translated_by_a_server(model, directory, sentences):
+def translated_by_a_server(model: Any, directory: Path, sentences: list[str]) -> tuple[list[str], str]:
     """Export a model to a folder, start the server on it, translate by HTTP and stop it.
 
     Returns:

@@ -1,10 +1,10 @@
 """Score a classifier on files of labelled examples, or on the dev part of its task's sample corpus."""
 
 import argparse
-import json
 import tempfile
 from typing import TextIO
 
+from tfnmt.commands.figures import print_figures
 from tfnmt.commands.parser import CommandParser, positive
 
 
@@ -24,8 +24,4 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     with tempfile.TemporaryDirectory() as directory:
         files = arguments.data or [TASKS[model.configuration.task].write_sample(directory)["dev"]]
         figures = evaluate_classifier(model, files, arguments.batch_size)
-    if arguments.json:
-        print(json.dumps(figures), file=output)
-    else:
-        for name, value in figures.items():
-            print(f"{name:>20}  {value:.4f}" if isinstance(value, float) else f"{name:>20}  {value}", file=output)
+    print_figures(figures, arguments.json, output)

@@ -1,11 +1,10 @@
 """Score a translator on files of sentence pairs, or on the sample corpus' hold-out."""
 
 import argparse
-import json
-import math
 import tempfile
 from typing import TextIO
 
+from tfnmt.commands.figures import print_figures
 from tfnmt.commands.parser import CommandParser, positive
 from tfnmt.errors import UserError
 
@@ -53,13 +52,4 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
             tokenize=arguments.bleu_tokenize,
             lowercase=arguments.bleu_lowercase,
         )
-    if arguments.json:
-        if math.isinf(figures["perplexity"]):
-            figures["perplexity"] = None  # there is no infinity in JSON
-        print(json.dumps(figures), file=output)
-    else:
-        for name, value in figures.items():
-            print(
-                f"{name:>20}  {value:.4f}" if isinstance(value, float) else f"{name:>20}  {value}",
-                file=output,
-            )
+    print_figures(figures, arguments.json, output)

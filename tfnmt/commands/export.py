@@ -3,6 +3,7 @@
 import argparse
 from typing import TextIO
 
+from tfnmt.commands.figures import print_figures
 from tfnmt.commands.parser import CommandParser, positive
 from tfnmt.errors import UserError
 
@@ -74,9 +75,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         if servable.kind == "classifier":
             texts, references = [_right_branching(text) for text in texts], None
         whole = create_servable(models, search)
-        figures = compare_with_float32(path, whole, texts, references, arguments.bleu_tokenize)
-        for name, value in figures.items():
-            print(f"{name:>32}  {value:,.2f}" if isinstance(value, float) else f"{name:>32}  {value:,}", file=output)
+        print_figures(compare_with_float32(path, whole, texts, references, arguments.bleu_tokenize), False, output)
 
 
 def _pairs(arguments):

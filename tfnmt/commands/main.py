@@ -1,7 +1,6 @@
 """The command `tfnmt`: its verbs, and how one of them is found."""
 
 import argparse
-import difflib
 import importlib
 import sys
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import NoReturn
 import tfnmt
 from tfnmt.commands.parser import CommandParser
 from tfnmt.commands.run import complain, missing_module, run
+from tfnmt.errors import nearest_name
 
 LIBRARY_VERBS = {
     "train-translator": "train a translator on files of sentence pairs",
@@ -49,8 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         answer_without_verb(arguments)
     verb, *options = arguments
     if verb not in VERBS:
-        (nearest,) = difflib.get_close_matches(verb, VERBS, n=1, cutoff=0.0)
-        sys.exit(complain(f"error: unknown verb {verb!r}; the nearest is {nearest!r}; --help lists all verbs", 2))
+        sys.exit(complain(f"error: unknown verb {verb!r}{nearest_name(verb, VERBS)}; --help lists all verbs", 2))
     try:
         command = load_command(verb)
     except ModuleNotFoundError as error:

@@ -21,13 +21,15 @@ def add_options(parser: CommandParser) -> None:
     )
 
 
-def port(text):
+def port(text: str) -> int:
+    """For `type=` of an option: the number of a port."""
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text} is not a port: a whole number from 0 to 65535")
     return int(text)
 
 
-def milliseconds(text):
+def milliseconds(text: str) -> float:
+    """For `type=` of an option: a time of at most a minute."""
     try:
         value = float(text)
     except ValueError:

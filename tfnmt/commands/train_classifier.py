@@ -49,7 +49,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     profile_steps = profiled_steps(arguments)
     share_processors(preset.model.micro_batches)
     with tempfile.TemporaryDirectory() as directory:
-        files = chosen_files(arguments, directory)
+        files = _chosen_files(arguments, directory)
         watch = tensorboard_callbacks(arguments.output, preset, profile_steps) if not arguments.no_board else None
         _, progress = train_classifier(arguments.output, preset, *files, arguments.vectors, arguments.resume, watch)
     measure = f"dev_{preset.training.selection}"
@@ -59,7 +59,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     )
 
 
-def chosen_files(arguments, directory):
+def _chosen_files(arguments, directory):
     """The files that the options name, or else the sample corpus, written to `directory`: training's and dev's."""
     if arguments.train is None:
         if arguments.dev is not None:

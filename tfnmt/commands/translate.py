@@ -38,6 +38,10 @@ def add_options(parser: CommandParser) -> None:
     add("--replace-unk", action="store_true", help="in place of <unk>, the source word that it attends to most")
     add("--shortlist", metavar="F", help="score likely words only: a file that tfnmt make-shortlist has made")
     add("--precision", default="float32", choices=("float32", "bfloat16"), help="of products (default: float32)")
+    add("--minimum-length", type=int, default=0, metavar="N", help="tokens that each has at least (default: 0)")
+    add("--no-repeated-ngram", type=positive, metavar="N", help="never the same N tokens in a row twice in one")
+    add("--banned-words", nargs="+", default=[], metavar="W", help="words never written, each one token")
+    add("--no-unknown", action="store_true", help="never <unk>")
     add("--scores", action="store_true", help="add the score, after a TAB")
     add("--alignments", action="store_true", help="add which words belong together, after a TAB")
     add("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
@@ -50,18 +54,18 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     from tfnmt.translation.shortlist import load_shortlist
     from tfnmt.translation.streaming import translate_stream
 
-    configuration = search_configuration(arguments)
+    configuration = _search_configuration(arguments)
     models = [tfnmt.load(directory, "translator") for directory in arguments.model]
     shortlist = load_shortlist(arguments.shortlist) if arguments.shortlist else None
     searcher = Searcher(models, configuration, shortlist)
     prefixes = read_lines(arguments.prefix_file) if arguments.prefix_file else None
     stream = translate_stream(searcher, sys.stdin.buffer, arguments.batch_size, prefixes)
-    for number, found in enumerate(with_progress(stream, output)):
-        for line in formatted(number, found, arguments):
+    for number, found in enumerate(_with_progress(stream, output)):
+        for line in _formatted(number, found, arguments):
             print(line, file=output, flush=True)
 
 
-def search_configuration(arguments):
+def _search_configuration(arguments):
     """The `SearchConfiguration` that the options ask for."""
     from tfnmt.translation.search_configuration import SearchConfiguration
 
@@ -69,7 +73,7 @@ def search_configuration(arguments):
     return SearchConfiguration(**given, replace_unknown=arguments.replace_unk)
 
 
-def formatted(number, found, arguments):
+def _formatted(number, found, arguments):
     """The lines to print for the line of that number: its `Translations`, told as the help says."""
     from tfnmt.search.step import NEG_INF
 
@@ -85,7 +89,7 @@ def formatted(number, found, arguments):
             yield (" ||| " if arguments.n_best > 1 else "\t").join(columns)
 
 
-def with_progress(stream, output):
+def _with_progress(stream, output):
     """`stream`, with a progress bar on standard error, if that is a terminal on which no translations are printed."""
     if not sys.stderr.isatty() or output.isatty():
         yield from stream

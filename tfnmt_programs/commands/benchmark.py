@@ -1,7 +1,6 @@
 """Measure how fast this project works, beside another toolkit doing the same work on the same machine."""
 
 import argparse
-import json
 import os
 import sys
 import tempfile
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tfnmt.classification.encoders import ENCODERS
+from tfnmt.commands.figures import print_figures
 from tfnmt.commands.parallel_files import add_parallel_files, chosen_parallel_files
 from tfnmt.commands.parser import CommandParser, positive
 from tfnmt.commands.server_process import server_process
@@ -204,14 +204,6 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
 def threads_of_an_operation(arguments):
     """As many as training takes that shares out so many threads; all of them for a search."""
     return arguments.threads if arguments.work == "translate" else max(1, arguments.threads // arguments.micro_batches)
-
-
-def print_figures(figures, as_json, output):
-    if as_json:
-        print(json.dumps(figures), file=output)
-    else:
-        for name, value in figures.items():
-            print(f"{name:>25}  {value:,.3f}" if isinstance(value, float) else f"{name:>25}  {value}", file=output)
 
 
 def serve_figures(arguments):

@@ -1,10 +1,10 @@
 """Draw figures, most of them from trained models, as PNG or SVG (by the ending of --output)."""
 
 import argparse
-import json
 from pathlib import Path
 from typing import TextIO
 
+from tfnmt.commands.figures import print_figures
 from tfnmt.commands.parser import CommandParser, positive
 from tfnmt.errors import UserError
 
@@ -85,14 +85,6 @@ def draw_pca(arguments, output):
     figures |= vectors.group_figures(summaries, [i for i, group in enumerate(groups) for _ in group])
     save(vectors.draw_summary_vectors(projected, explained, groups), arguments.output)
     print_figures(figures, arguments.json, output)
-
-
-def print_figures(figures, as_json, output):
-    if as_json:
-        print(json.dumps(figures), file=output)
-        return
-    for name, value in figures.items():
-        print(f"{name}\t{value:.3f}" if isinstance(value, float) else f"{name}\t{value}", file=output)
 
 
 def add_attention(figures):
