@@ -11,7 +11,7 @@ from tfnmt.classification.losses import (
     transition_labels,
     update_accuracy,
 )
-from tfnmt.text.brackets import NOTHING, REDUCE, SHIFT
+from tfnmt.text.brackets import PAD, REDUCE, SHIFT
 
 LABELS = tf.constant([[0, 1, -1], [1, -1, -1]])
 P = np.array([[[0.5, 0.5], [0.2, 0.8], [0.9, 0.1]], [[0.75, 0.25], [0.5, 0.5], [0.5, 0.5]]])
@@ -36,6 +36,6 @@ def test_accuracy():
 
 
 def test_transitions_as_labels():
-    labels = transition_labels(tf.constant([[SHIFT, SHIFT, REDUCE, NOTHING]]))
+    labels = transition_labels(tf.constant([[SHIFT, SHIFT, REDUCE, PAD]]))
     np.testing.assert_array_equal(labels, [[0, 0, 1, -1]])
     np.testing.assert_array_equal(number_of_labels(labels), 3)

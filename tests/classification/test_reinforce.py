@@ -12,7 +12,7 @@ from tfnmt.classification.reinforce import (
     mean_likelihoods,
     reinforce_loss,
 )
-from tfnmt.text.brackets import NOTHING, REDUCE, SHIFT
+from tfnmt.text.brackets import PAD, REDUCE, SHIFT
 
 REWARDS = tf.constant([1.0, -0.5, 3.0])  # of each of three parses
 
@@ -76,4 +76,4 @@ def test_a_draw_that_adds_nothing_to_the_others_earns_nothing():
 def test_entropy_counts_real_transitions():
     logits = np.log([[[0.5, 0.5], [0.9, 0.1], [0.3, 0.7]]]).astype(np.float32)
     expected = (np.log(2) - 0.9 * np.log(0.9) - 0.1 * np.log(0.1)) / 2
-    np.testing.assert_allclose(mean_entropy(logits, tf.constant([[SHIFT, REDUCE, NOTHING]])), expected, rtol=1e-5)
+    np.testing.assert_allclose(mean_entropy(logits, tf.constant([[SHIFT, REDUCE, PAD]])), expected, rtol=1e-5)

@@ -47,12 +47,12 @@ def test_a_batch_is_drawn_and_told(tmp_path):
     path = tmp_path / "batch.svg"
     told = call("plot", "batch", "--output", path, "--brackets", "( ( a b ) c )", "( d e )")
     assert told.splitlines() == [
-        "height 1\t( a b ) | ( d e )",
-        "height 2\t( ( a b ) c )",
+        "depth 1\t( a b )",
+        "depth 2\t( ( a b ) c ) | ( d e )",
         "step 3\t( a b ) | ( d e )",
         "step 5\t( ( a b ) c )",
     ]
-    assert "by height" in path.read_text(encoding="utf-8")
+    assert "by depth" in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

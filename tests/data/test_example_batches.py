@@ -51,9 +51,6 @@ def test_form_of_a_batch_of_pairs(tmp_path):
     assert inputs == {
         "words": [[4, 5, 6], [5, 0, 0], [6, 1, 0], [4, 5, 4]],
         "transitions": [[1, 1, 1, 2, 2], [1, 0, 0, 0, 0], [1, 1, 2, 0, 0], [1, 1, 2, 1, 2]],
-        "left": [[0, 1, 2, 1, 0], [0, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 1, 0, 2, 2]],
-        "right": [[0, 1, 2, 2, 3], [0, 0, 0, 0, 0], [0, 1, 1, 0, 0], [0, 1, 1, 2, 3]],
-        "height": [[0, 0, 0, 1, 2], [0, 0, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 1, 0, 2]],
     }
     assert labels == [0, 6]
     inputs_spec, labels_spec = batches.element_spec
@@ -74,7 +71,7 @@ def test_labels_of_phrases(tmp_path):
 def test_sentences_alone():
     inputs = sentence_batch([Sentence(["a", "z"], [1, 1, 2]), Sentence(["b"], [1])], TOKENIZER)
     assert inputs["words"].numpy().tolist() == [[4, 1], [5, 0]]
-    assert inputs["height"].numpy().tolist() == [[0, 0, 1], [0, 0, 0]]
+    assert inputs["transitions"].numpy().tolist() == [[1, 1, 2], [1, 0, 0]]
     assert list(sentence_batch([Sentence(["a"])], TOKENIZER)) == ["words"]
 
 

@@ -2,20 +2,15 @@
 
 import random
 
-import numpy as np
 import pytest
 
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import (
-    NOTHING,
+    PAD,
     REDUCE,
     SHIFT,
-    child_pointers,
     from_brackets,
     from_labelled_brackets,
-    heights,
-    levels,
-    pointers_and_heights,
     to_brackets,
     to_labelled_brackets,
 )
@@ -37,19 +32,6 @@ def test_the_example_of_the_post():
     assert words == ["The", "church", "has", "cracks", "in", "the", "ceiling", "."]
     assert transitions == STEPS
     assert to_brackets(words, transitions) == CHURCH
-    left, right = child_pointers(transitions)
-    assert left.tolist() == [0, 1, 0, 2, 3, 4, 5, 6, 6, 5, 4, 3, 7, 11, 2]
-    assert right.tolist() == [0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 7, 12, 13]
-    assert heights(transitions).tolist() == [0, 0, 1, 0, 0, 0, 0, 0, 1, 2, 3, 4, 0, 5, 6]
-    assert [level.tolist() for level in levels(heights(transitions))] == [
-        [0, 1, 3, 4, 5, 6, 7, 12],
-        [2, 8],
-        [9],
-        [10],
-        [11],
-        [13],
-        [14],
-    ]
 
 
 def test_one_word():
@@ -66,20 +48,16 @@ def test_labels_come_in_the_order_of_the_nodes():
     assert to_labelled_brackets(words, transitions, labels) == text
 
 
-def test_round_trips_and_batches_of_random_trees():
+def test_round_trips_of_random_trees():
     rng = random.Random(3)
-    texts = [random_tree([f"w{i}" for i in range(rng.randrange(1, 12))], rng) for _ in range(200)]
-    trees = [from_brackets(text) for text in texts]
-    assert [to_brackets(*tree) for tree in trees] == texts
-    batch = np.full([len(trees), 25], NOTHING)
-    for row, (_, transitions) in zip(batch, trees, strict=True):
-        row[: len(transitions)] = transitions
-    for array, function in zip(pointers_and_heights(batch), (0, 1, 2), strict=True):
-        for row, (words, transitions) in zip(array, trees, strict=True):
-            assert len(transitions) == 2 * len(words) - 1
-            assert row[: len(transitions)].tolist() == pointers_and_heights(transitions)[function].tolist()
-            assert not row[len(transitions) :].any()
-    assert to_brackets(trees[0][0], batch[0]) == texts[0]
+    for _ in range(200):
+        text = random_tree([f"w{i}" for i in range(rng.randrange(1, 12))], rng)
+        words, transitions = from_brackets(text)
+        assert len(transitions) == 2 * len(words) - 1
+        assert to_brackets(words, transitions) == to_brackets(words, [*transitions, PAD, PAD]) == text
+        labels = [str(rng.randrange(5)) for _ in transitions]
+        labelled = to_labelled_brackets(words, transitions, labels)
+        assert from_labelled_brackets(labelled) == (words, transitions, labels)
 
 
 def test_only_the_ascii_space_parts_words():
@@ -131,10 +109,14 @@ def test_what_is_no_labelled_binary_tree(text, message):
         from_labelled_brackets(text)
 
 
-def test_transitions_that_make_no_tree():
-    with pytest.raises(ValueError, match="sentence 1: REDUCE at step 1"):
-        child_pointers([[SHIFT, SHIFT, REDUCE], [SHIFT, REDUCE, SHIFT]])
-    with pytest.raises(ValueError):
+@pytest.mark.parametrize(
+    "transitions", [[SHIFT, SHIFT], [SHIFT], [SHIFT, SHIFT, REDUCE, REDUCE], [SHIFT, SHIFT, SHIFT]]
+)
+def test_transitions_that_make_no_tree_of_the_words(transitions):
+    with pytest.raises(ValueError, match=f"2 words and {len(transitions)} transitions do not make a tree"):
+        to_brackets(["a", "b"], transitions)
+
+
+def test_a_reduce_needs_two_nodes():
+    with pytest.raises(ValueError, match="REDUCE at step 1 finds fewer than two nodes"):
         to_brackets(["a", "b"], [SHIFT, REDUCE, SHIFT])
-    with pytest.raises(ValueError):
-        to_brackets(["a", "b"], [SHIFT, SHIFT])

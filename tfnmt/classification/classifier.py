@@ -14,7 +14,7 @@ from tfnmt.classification.losses import classification_loss, number_of_labels, t
 from tfnmt.classification.prediction import Predictor
 from tfnmt.configuration import from_json
 from tfnmt.layers.feedforward import MultilayerPerceptron, pair_features
-from tfnmt.text.brackets import NOTHING
+from tfnmt.text.brackets import PAD
 from tfnmt.text.tokenizers import WordTokenizer, tokenizer_from_config
 from tfnmt.training.micro_batches import MicroBatchTraining, batch_loss
 
@@ -109,7 +109,7 @@ class Classifier(MicroBatchTraining, keras.Model):
     def _phrase_logits(self, nodes, transitions):
         """Every node through the head in training: float [sentences, steps, units] → [sentences, steps, classes]."""
         rows = tf.reshape(nodes, [-1, self.encoder.output_size])
-        logits = self.head(rows, tf.reshape(transitions != NOTHING, [-1]), training=True)
+        logits = self.head(rows, tf.reshape(transitions != PAD, [-1]), training=True)
         return tf.reshape(logits, tf.concat([tf.shape(transitions), [len(self.configuration.labels)]], axis=0))
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True) -> tf.Tensor:

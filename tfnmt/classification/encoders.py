@@ -106,7 +106,7 @@ def _recurrent(cell: str) -> Arguments:
 
 
 def _spinn(parse: str) -> Arguments:
-    """`parse`: where the parses come from; see `SpinnEncoder`. Of given ones the tracker only feeds the composition."""
+    """`parse`: where the parses come from; see `SPINN`. Of given ones the tracker only feeds the composition."""
     return lambda c: {
         "units": c.units,
         "tracker_units": c.tracker_units,
@@ -116,7 +116,7 @@ def _spinn(parse: str) -> Arguments:
 
 
 _FLAT = "tfnmt.layers.flat_encoders"
-_TREES = "tfnmt.layers.trees.spinn"
+_TREES = "tfnmt.layers.trees"
 ENCODERS = {
     spec.name: spec
     for spec in (
@@ -133,16 +133,18 @@ ENCODERS = {
             f"{_FLAT}:InceptionEncoder",
             lambda c: {"size": c.units, "layers": c.encoder_layers, "activation": c.activation},
         ),
-        EncoderSpec("spinn-pi-nt", f"{_TREES}:LevelEncoder", lambda c: {"units": c.units}, needs_parses=True),
-        EncoderSpec("spinn-pi", f"{_TREES}:SpinnEncoder", _spinn("given"), needs_parses=True),
+        EncoderSpec(
+            "spinn-pi-nt", f"{_TREES}.encoder:TreeLSTMEncoder", lambda c: {"units": c.units}, needs_parses=True
+        ),
+        EncoderSpec("spinn-pi", f"{_TREES}.spinn:SPINN", _spinn("given"), needs_parses=True),
         EncoderSpec(
             "spinn",
-            f"{_TREES}:SpinnEncoder",
+            f"{_TREES}.spinn:SPINN",
             _spinn("predicted"),
             learns_from_parses=True,
             predicts_parses=True,
         ),
-        EncoderSpec("rl-spinn", f"{_TREES}:SpinnEncoder", _spinn("sampled"), predicts_parses=True, samples_parses=True),
+        EncoderSpec("rl-spinn", f"{_TREES}.spinn:SPINN", _spinn("sampled"), predicts_parses=True, samples_parses=True),
     )
 }
 """Name -> encoder."""

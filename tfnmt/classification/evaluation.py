@@ -16,7 +16,7 @@ from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.data.examples import SentenceReader
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
-from tfnmt.text.brackets import NOTHING, REDUCE, SHIFT
+from tfnmt.text.brackets import PAD, REDUCE, SHIFT
 from tfnmt.training.runs import say
 
 
@@ -89,16 +89,16 @@ def compare_parses(predicted: np.ndarray, given: np.ndarray) -> tuple[int, int, 
     """Compare predicted parses with given ones of the same sentences.
 
     Args:
-        predicted, given: int32 [sentences, steps], padded with NOTHING; the numbers of steps may differ.
+        predicted, given: int32 [sentences, steps], padded with PAD; the numbers of steps may differ.
 
     Returns:
         (equal transitions, transitions, spans of two or more words in both, spans).
     """
     width = max(predicted.shape[1], given.shape[1])
     predicted, given = (np.pad(rows, [(0, 0), (0, width - rows.shape[1])]) for rows in (predicted, given))
-    equal = np.sum((predicted == given) & (given != NOTHING))
+    equal = np.sum((predicted == given) & (given != PAD))
     pairs = [(spans(p), spans(g)) for p, g in zip(predicted, given, strict=True)]
-    return equal, np.sum(given != NOTHING), sum(len(p & g) for p, g in pairs), sum(len(g) for _, g in pairs)
+    return equal, np.sum(given != PAD), sum(len(p & g) for p, g in pairs), sum(len(g) for _, g in pairs)
 
 
 def spans(transitions: np.ndarray) -> set[tuple[int, int]]:

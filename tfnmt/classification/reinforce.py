@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from tfnmt.classification.configuration import ClassifierConfiguration
 from tfnmt.classification.losses import classification_loss, log_likelihoods
-from tfnmt.text.brackets import NOTHING
+from tfnmt.text.brackets import PAD
 
 
 def loss_terms(
@@ -119,9 +119,9 @@ def mean_entropy(transition_logits: tf.Tensor, transitions: tf.Tensor) -> tf.Ten
 
     Args:
         transition_logits: float [sentences, steps, 2], very low for illegal transitions.
-        transitions: int32 [sentences, steps], padded with NOTHING.
+        transitions: int32 [sentences, steps], padded with PAD.
     """
     log_p = tf.nn.log_softmax(transition_logits)
-    real = tf.cast(transitions != NOTHING, log_p.dtype)
+    real = tf.cast(transitions != PAD, log_p.dtype)
     entropies = -tf.reduce_sum(tf.exp(log_p) * log_p, axis=-1)
     return tf.math.divide_no_nan(tf.reduce_sum(entropies * real), tf.reduce_sum(real))

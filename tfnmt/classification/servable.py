@@ -2,10 +2,8 @@
 
 import tensorflow as tf
 
-from tfnmt.layers.trees.schedule import pointers
 from tfnmt.quantization import StoredWeights
-from tfnmt.text.brackets import REDUCE
-from tfnmt.text.graph_brackets import brackets_of, plain_words, transitions_of
+from tfnmt.text.graph_brackets import brackets_from_transitions, transitions_from_brackets, without_brackets
 from tfnmt.text.tokenizers import PADDING
 
 _WORDS = "string [batch]: words with spaces between, UTF-8; brackets around them are ignored"
@@ -75,7 +73,7 @@ class ClassifierServable(tf.Module):
         model, inputs = self._outside.model, self._inputs(text)
         with self.weights.in_use([model]):
             transitions = model.encoder(inputs, training=False)["transitions"]
-        return {"brackets": brackets_of(tf.strings.split(plain_words(text)), transitions, pointers(transitions)[0])}
+        return {"brackets": brackets_from_transitions(tf.strings.split(without_brackets(text)), transitions)}
 
     def _answer(self, inputs):
         model = self._outside.model
@@ -88,11 +86,11 @@ class ClassifierServable(tf.Module):
 
     def _inputs(self, text):
         """Strings [sentences] → a batch of them, as `tfnmt.data.example_batches` makes it."""
-        model, words = self._outside.model, plain_words(text)
+        model, words = self._outside.model, without_brackets(text)
         said = tf.debugging.Assert(tf.reduce_all(words != ""), ["each text must have a word"])
         with tf.control_dependencies([said]):
             inputs = {"words": model.tokenizer.encode(words).to_tensor(PADDING)}
-        return inputs | _tree(transitions_of(text)) if model.encoder_spec.needs_parses else inputs
+        return inputs | {"transitions": transitions_from_brackets(text)} if model.encoder_spec.needs_parses else inputs
 
 
 class _Outside:
@@ -100,11 +98,3 @@ class _Outside:
 
     def __init__(self, model):
         self.model = model
-
-
-def _tree(transitions):
-    """Transitions [sentences, steps] → what an encoder needs of given trees."""
-    left, right = pointers(transitions)[:2]
-    reduces = tf.cast(transitions == REDUCE, tf.int32)
-    # Instead of heights: any numbers will do that are larger for a node than for its children.
-    return {"transitions": transitions, "left": left, "right": right, "height": reduces * tf.cumsum(reduces, axis=1)}

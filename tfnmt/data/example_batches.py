@@ -1,12 +1,10 @@
-"""Examples with trees -> batches of ids, transitions and pointers, of sentences of similar length.
+"""Examples with trees -> batches of ids and transitions, of sentences of similar length.
 
 A batch is `(inputs, labels)`. The inputs are int32, padded with 0 on the right:
     "words"        [sentences, words]  ids
-    "transitions"  [sentences, steps]  SHIFT and REDUCE
-    "left", "right", "height"  [sentences, steps]  as `tfnmt.text.brackets.pointers_and_heights` has them
-the last four only where the trees are known. Of pairs, all first sentences come before all second ones, so there are
-twice as many sentences as examples. The labels are int32 [examples] or, where every phrase has one, [sentences,
-steps] with -1 for none.
+    "transitions"  [sentences, steps]  SHIFT and REDUCE, where the trees are known
+Of pairs, all first sentences come before all second ones, so there are twice as many sentences as examples. The labels
+are int32 [examples] or, where every phrase has one, [sentences, steps] with -1 for none.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,7 +15,7 @@ import tensorflow as tf
 from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.data.examples import Example, Sentence
 from tfnmt.data.pair_batches import repeatable
-from tfnmt.text.brackets import NOTHING, pointers_and_heights
+from tfnmt.text.brackets import PAD
 from tfnmt.text.tokenizers import PADDING, WordTokenizer
 
 NO_LABEL = -1
@@ -104,9 +102,7 @@ def example_arrays(examples: list[Example]) -> tuple[dict[str, np.ndarray], np.n
 def _sentence_arrays(sentences: Sequence[Sentence]) -> dict[str, np.ndarray]:
     arrays = {"words": np.array([" ".join(sentence.words) for sentence in sentences], object)}
     if sentences[0].transitions is not None:
-        arrays["transitions"] = _padded([sentence.transitions for sentence in sentences], NOTHING)
-        pointers = pointers_and_heights(arrays["transitions"])
-        arrays |= zip(("left", "right", "height"), pointers, strict=True)
+        arrays["transitions"] = _padded([sentence.transitions for sentence in sentences], PAD)
     return arrays
 
 

@@ -3,31 +3,29 @@
     x = reduce("the", "ceiling")
     y = reduce("in", x)
 
-The layers and weights are those of `tfnmt.layers.trees.spinn.LevelEncoder`; only who walks the tree is different.
+The layers and weights are those of `tfnmt.layers.trees.encoder.TreeLSTMEncoder`; only who walks the tree is different.
 """
 
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import invariants_for_one_step
 from tfnmt.text.brackets import REDUCE, SHIFT
 
 
 def encode(encoder, batch, training=False):
-    """What `LevelEncoder` computes, one node of one sentence at a time.
+    """What `TreeLSTMEncoder` computes, one node of one sentence at a time.
 
     Args:
-        encoder: a built `LevelEncoder`.
+        encoder: a built `TreeLSTMEncoder`.
         batch: its batch, of which "words" and "transitions" are read.
         training: as there.
 
     Returns:
         {"root": float [sentences, units]}.
     """
-    invariants = invariants_for_one_step(encoder.compose.loop_weights(), encoder.compose.loop_constants())
 
     def reduce(left, right):
         h, c = (tf.stack([x, y], axis=1) for x, y in zip(left, right, strict=True))
-        return encoder.compose.step(h, c, invariants)
+        return encoder.compose((h, c))
 
     def phrase(tree):
         """(h, c), each [1, units], of a word, which is its own (h, c), or of a list of two phrases."""

@@ -1,25 +1,24 @@
 """SPINN with Python lists: Bradbury's post, "Recursive Neural Networks with PyTorch", over this project's layers.
 
 One list for each buffer and each stack; the loop reads like the algorithm, and costs a Python step for every
-transition of every sentence. The layers and weights are those of `tfnmt.layers.trees.spinn`, whose encoders do
-the same in static graphs.
+transition of every sentence. Layers and weights are those of `tfnmt.layers.trees`, whose encoders do the same in static
+graphs; everything else is written a second time here, so that one checks the other.
 """
 
+import numpy as np
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import invariants_for_one_step
-from tfnmt.layers.trees.schedule import legal_moves
-from tfnmt.layers.trees.spinn import gumbel_noise, log_probability
-from tfnmt.layers.trees.tracker import UNLIKELY
-from tfnmt.text.brackets import NOTHING, REDUCE, SHIFT
+from tfnmt.layers.trees.encoder import TreeEncoder
+from tfnmt.text.brackets import PAD, REDUCE, SHIFT
 
 
-def encode(encoder, batch, training=False, seed=None):
-    """What a `LevelEncoder` or a `SpinnEncoder` computes; arguments and results are theirs."""
+def encode(
+    encoder: TreeEncoder, batch: dict[str, tf.Tensor], training: bool = False, seed: tf.Tensor | None = None
+) -> dict[str, tf.Tensor]:
+    """What a `TreeLSTMEncoder` or a `SPINN` computes; arguments and results are theirs."""
     sentences = len(batch["words"])
-    lengths = tf.math.count_nonzero(batch["words"], axis=1).numpy()
+    lengths = np.count_nonzero(batch["words"], axis=1)
     compose, tracker = encoder.compose, getattr(encoder, "tracker", None)
-    invariants = {part: _invariants(part) for part in (compose, tracker) if part is not None}
     given = batch["transitions"].numpy().T if _is_given(encoder, training) else None
     steps = 2 * max(lengths) - 1 if given is None else len(given)
     leaves = iter(unbundle(encoder.leaves(batch["words"], training)))
@@ -29,17 +28,19 @@ def encode(encoder, batch, training=False, seed=None):
     stacks = [[] for _ in range(sentences)]
     nodes = [[nothing] * steps for _ in range(sentences)]
     noise = None if seed is None else gumbel_noise(seed, 2 * batch["words"].shape[1], sentences, nothing.dtype)
-    transitions, trackings = [], []
-    states = tracker.start(sentences) if tracker else None
+    transitions, logits, legal = [], [], []
+    states = [tf.zeros([sentences, tracker.units], nothing.dtype)] * 2 if tracker else None
 
     for t in range(steps):
+        legal.append(legal_moves(buffers, stacks))
         if tracker:
-            looks = [peek(x, at, nothing) for x, at in _in_sight(buffers, stacks)]
-            looks = tf.reshape(bundle(looks)[0], [sentences, 3, encoder.units])
-            states = tracker.step(looks, states, invariants[tracker])
-            trackings.append(states[0])
+            reads = [peek(x, at, nothing) for x, at in _stack_and_buffer(buffers, stacks)]
+            reads = tf.reshape(bundle(reads)[0], [sentences, 3, encoder.units])
+            h_tracker, states = tracker(reads, states)
+            if tracker.predicts:
+                logits.append(tf.matmul(h_tracker, tracker.W_p) + tracker.b_p)
         if given is None:
-            transitions.append(choose(tracker, states[0], buffers, stacks, None if noise is None else noise[t]))
+            transitions.append(choose(logits[t] if noise is None else logits[t] + noise[t], legal[t]))
         else:
             transitions.append(given[t])
 
@@ -53,65 +54,80 @@ def encode(encoder, batch, training=False, seed=None):
                 reducing.append(s)
         if reducing:
             (h_l, c_l), (h_r, c_r) = bundle(lefts), bundle(rights)
-            tracking = tf.gather(states[0], reducing) if tracker else None
-            reduced = compose.step(tf.stack([h_l, h_r], 1), tf.stack([c_l, c_r], 1), invariants[compose], tracking)
+            tracking = tf.gather(h_tracker, reducing) if tracker else None
+            reduced = compose((tf.stack([h_l, h_r], 1), tf.stack([c_l, c_r], 1)), tracking)
             for s, phrase in zip(reducing, unbundle(reduced), strict=True):
                 stacks[s].append(phrase)
         for s, transition in enumerate(transitions[t]):
-            if transition != NOTHING:
+            if transition != PAD:
                 nodes[s][t] = stacks[s][-1]
 
-    return _results(encoder, stacks, nodes, tf.transpose(tf.stack(transitions)), trackings)
+    results = {
+        "root": bundle([stack.pop() for stack in stacks])[0],
+        "nodes": tf.stack([bundle(phrases)[0] for phrases in nodes]),
+        "transitions": tf.transpose(tf.stack(transitions)),
+    }
+    return results | (_predictions(encoder, transitions, logits, legal) if logits else {})
 
 
-def bundle(phrases):
+def bundle(phrases: list[tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
     """A list of phrases, each [1, 2 · units] → (h, c), each [phrases, units]."""
-    return tuple(tf.split(tf.concat(phrases, axis=0), 2, axis=1))
+    h, c = tf.split(tf.concat(phrases, axis=0), 2, axis=1)
+    return h, c
 
 
-def unbundle(state):
+def unbundle(state: tuple[tf.Tensor, tf.Tensor]) -> list[tf.Tensor]:
     """(h, c), each [phrases, units] → a list of phrases, each [1, 2 · units]."""
     both = tf.concat(state, axis=1)
     return tf.split(both, both.shape[0])
 
 
-def peek(phrases, at, nothing):
+def peek(phrases: list[tf.Tensor], at: int, nothing: tf.Tensor) -> tf.Tensor:
     """The phrase at that place from the end of a list, or nothing where the list is too short."""
     return phrases[-at] if len(phrases) >= at else nothing
 
 
-def choose(tracker, h, buffers, stacks, noise=None):
-    """What the tracker decides from its h [sentences, units]: a transition for every sentence."""
-    legal = [[len(buffer) > 0, len(stack) > 1] for buffer, stack in zip(buffers, stacks, strict=True)]
-    scores = tracker.scores(h) if noise is None else tracker.scores(h) + noise
-    moves = tf.argmax(tf.where(tf.constant(legal), scores, UNLIKELY), axis=1).numpy()
-    return [(SHIFT, REDUCE)[move] if any(moves_) else NOTHING for move, moves_ in zip(moves, legal, strict=True)]
+def legal_moves(buffers: list[list], stacks: list[list]) -> list[list[bool]]:
+    """For every sentence, whether SHIFT and REDUCE are legal: they need a word, and two phrases."""
+    return [[len(buffer) > 0, len(stack) > 1] for buffer, stack in zip(buffers, stacks, strict=True)]
 
 
-def _in_sight(buffers, stacks):
-    """For every sentence, where the tracker looks: the first of the buffer, the two highest of the stack."""
+def choose(scores: tf.Tensor, legal: list[list[bool]]) -> list[int]:
+    """The legal transition with the largest of the scores [sentences, 2], for every sentence."""
+    transitions = []
+    for (shift, reduce), (may_shift, may_reduce) in zip(scores.numpy(), legal, strict=True):
+        if may_shift and may_reduce:
+            transitions.append(REDUCE if reduce > shift else SHIFT)
+        else:
+            transitions.append(SHIFT if may_shift else REDUCE if may_reduce else PAD)
+    return transitions
+
+
+def gumbel_noise(seed: tf.Tensor, steps: int, sentences: int, dtype: tf.DType) -> tf.Tensor:
+    """−log(−log u), u uniform in (0, 1): [steps, sentences, 2], from the random numbers of this seed."""
+    u = tf.random.stateless_uniform([steps, sentences, 2], seed, minval=1e-30, dtype=dtype).numpy()
+    return tf.constant(-np.log(-np.log(u)))
+
+
+def _stack_and_buffer(buffers, stacks):
+    """For every sentence, what the tracker reads: the first of the buffer, the two highest of the stack."""
     for buffer, stack in zip(buffers, stacks, strict=True):
         yield from ((buffer, 1), (stack, 1), (stack, 2))
 
 
-def _results(encoder, stacks, nodes, transitions, trackings):
-    """As `SpinnEncoder` returns them."""
-    results = {
-        "root": bundle([stack.pop() for stack in stacks])[0],
-        "nodes": tf.stack([bundle(phrases)[0] for phrases in nodes]),
-        "transitions": transitions,
-    }
-    if trackings and encoder.tracker.predicts:
-        scores = encoder.tracker.scores(tf.stack(trackings, axis=1))
-        scores = tf.where(legal_moves(transitions), scores, UNLIKELY)
-        results["transition_logits"] = scores
-        if encoder.parse == "sampled":
-            results["log_probability"] = log_probability(scores, transitions)
+def _predictions(encoder, transitions, logits, legal):
+    """The logits of all steps, and the log-probability of what was drawn: a sum over the legal moves alone."""
+    logits = tf.where(tf.constant(legal), tf.stack(logits), tf.constant(-1e9, logits[0].dtype))
+    results = {"transition_logits": tf.transpose(logits, [1, 0, 2])}
+    if encoder.parse == "sampled":
+        log_p = [tf.constant(0.0, logits.dtype)] * len(transitions[0])
+        for t, of_sentences in enumerate(transitions):
+            for s, transition in enumerate(of_sentences):
+                if transition != PAD:
+                    taken = logits[t, s, 0] if transition == SHIFT else logits[t, s, 1]
+                    log_p[s] += taken - tf.reduce_logsumexp(logits[t, s])
+        results["log_probability"] = tf.stack(log_p)
     return results
-
-
-def _invariants(layer):
-    return invariants_for_one_step(layer.loop_weights(), layer.loop_constants())
 
 
 def _is_given(encoder, training):

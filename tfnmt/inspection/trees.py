@@ -3,24 +3,39 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
+import tensorflow as tf
 from matplotlib.figure import Figure
 
 from tfnmt.inspection.figures import BLUE, ORANGE, new_figure, plain_text
-from tfnmt.text.brackets import REDUCE, SHIFT, child_pointers, heights
+from tfnmt.text.brackets import REDUCE, SHIFT
+from tfnmt.text.transitions import child_pointers
 
 EXAMPLE = "( ( The church ) ( ( has ( cracks ( in ( the ceiling ) ) ) ) . ) )"
 """The sentence of Bradbury's post on SPINN (2017)."""
+
+
+def tree_children(transitions: Sequence[int]) -> list[tuple[int, int]]:
+    """(left, right) of every node of one tree; of a leaf, twice the position of its word."""
+    left, right = child_pointers(tf.constant([transitions]))
+    return list(zip(left[0].numpy().tolist(), right[0].numpy().tolist(), strict=True))
+
+
+def tree_heights(transitions: Sequence[int]) -> list[int]:
+    """The height of every node of one tree: 0 for leaves, 1 + that of the higher child for parents."""
+    heights = []
+    for transition, (left, right) in zip(transitions, tree_children(transitions), strict=True):
+        heights.append(0 if transition == SHIFT else 1 + max(heights[left], heights[right]))
+    return heights
 
 
 def tree_positions(transitions: Sequence[int]) -> list[tuple[float, int]]:
     """The place (x, y) of the node that each transition makes: leaves at x = 0, 1, 2 … and y = 0, parents centred over
     their children, at their height.
     """
-    left, right = child_pointers(transitions)
     x = []
-    for transition, first, second in zip(transitions, left, right, strict=True):
-        x.append(float(first) if transition == SHIFT else (x[first] + x[second]) / 2)
-    return list(zip(x, (int(height) for height in heights(transitions)), strict=True))
+    for transition, (left, right) in zip(transitions, tree_children(transitions), strict=True):
+        x.append(float(left) if transition == SHIFT else (x[left] + x[right]) / 2)
+    return list(zip(x, tree_heights(transitions), strict=True))
 
 
 @plain_text()
@@ -31,7 +46,7 @@ def draw_trees(trees: Mapping[str, tuple[Sequence[str], Sequence[int]]]) -> Figu
         trees: {title: (words, transitions)}, see `tfnmt.text.brackets`.
     """
     widths = [max(2, sum(0.11 * max(4, len(word)) + 0.12 for word in words)) for words, _ in trees.values()]
-    highest = max(int(heights(transitions).max()) for _, transitions in trees.values())
+    highest = max(max(tree_heights(transitions)) for _, transitions in trees.values())
     figure = new_figure(sum(widths) + 0.4, 0.45 * highest + 1.2)
     panels = figure.subplots(1, len(trees), squeeze=False, width_ratios=widths)[0]
     for axes, (title, (words, transitions)) in zip(panels, trees.items(), strict=True):
@@ -43,15 +58,14 @@ def draw_trees(trees: Mapping[str, tuple[Sequence[str], Sequence[int]]]) -> Figu
 
 
 def _draw_tree(axes, words, transitions):
-    left, right = child_pointers(transitions)
     places = tree_positions(transitions)
-    for node, (x, y) in enumerate(places):
-        if transitions[node] == REDUCE:
-            for child in (left[node], right[node]):
-                axes.plot([x, places[child][0]], [y, places[child][1]], color=BLUE, linewidth=1.5)
-            axes.plot(x, y, "o", color=BLUE, markersize=5)
-        else:
-            axes.text(x, -0.15, words[int(left[node])], ha="center", va="top", fontsize=10)
+    for transition, children, (x, y) in zip(transitions, tree_children(transitions), places, strict=True):
+        if transition == SHIFT:
+            axes.text(x, -0.15, words[children[0]], ha="center", va="top", fontsize=10)
+            continue
+        for child in children:
+            axes.plot([x, places[child][0]], [y, places[child][1]], color=BLUE, linewidth=1.5)
+        axes.plot(x, y, "o", color=BLUE, markersize=5)
 
 
 def shift_reduce_steps(words: Sequence[str], transitions: Sequence[int]) -> list[tuple[str, list[str], list[str]]]:

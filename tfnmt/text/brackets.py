@@ -1,32 +1,30 @@
-"""Trees of words, in three forms: brackets, SHIFT and REDUCE transitions, and pointers from nodes to their children.
+"""Binary trees of words as text in brackets, and as words with SHIFT and REDUCE transitions.
 
     ( ( The church ) ( ( has cracks ) . ) )                       brackets
     The church has cracks .    SHIFT SHIFT REDUCE SHIFT SHIFT REDUCE SHIFT REDUCE REDUCE
                                                                   words and transitions
 
-A tree is binary. One of n words has 2n-1 transitions, and each makes one node: SHIFT takes the next word as a leaf,
-REDUCE joins the last two nodes that have no parent yet. So node i is what transition i made, the children of a node
-come before it, and the root is the last node.
+`tfnmt.text.transitions` says what transitions mean, and what follows from them. Text is read by Python here, with an
+error for each mistake; `tfnmt.text.graph_brackets` reads it in the graph. This file needs no TensorFlow.
 
-What is read may come from anywhere, so it raises `UserError`; who knows the file and the line puts them before it.
+Text comes from users, so what is wrong with it is a `UserError`; the caller adds the file and the line.
 """
 
 import re
-
-import numpy as np
+from collections.abc import Callable
 
 from tfnmt.errors import UserError
 
-NOTHING, SHIFT, REDUCE = 0, 1, 2
-"""The transitions; NOTHING is their padding."""
+PAD, SHIFT, REDUCE = 0, 1, 2
+"""The transitions, and their padding."""
 
-# The tokenizers split at these too, so a word that holds one would become two.
+# The tokenizers split at these too, so a word with one of them would become two.
 _OTHER_SPACE = re.compile(r"[\t\n\v\f\r]")
 _BRACKET_OR_WORD = re.compile(r"[()]|[^() ]+")
 
 
 def from_brackets(text: str) -> tuple[list[str], list[int]]:
-    """`( ( The church ) ( ... ) )` -> words and transitions. Only the ASCII space parts what is written.
+    """`( ( The church ) ( ... ) )` -> words and transitions. Only the ASCII space separates tokens.
 
     A single word needs no brackets.
 
@@ -51,7 +49,7 @@ def from_brackets(text: str) -> tuple[list[str], list[int]]:
 
 
 def to_brackets(words: list[str], transitions: list[int]) -> str:
-    """The inverse of `from_brackets`. NOTHING at the end is passed over.
+    """The inverse of `from_brackets`. PAD at the end is skipped.
 
     Raises:
         ValueError: the transitions do not make a tree of just these words.
@@ -60,7 +58,7 @@ def to_brackets(words: list[str], transitions: list[int]) -> str:
 
 
 def from_labelled_brackets(text: str) -> tuple[list[str], list[int], list[str]]:
-    """`(3 (2 fun) (2 .))`, as the Stanford Sentiment Treebank has it -> words, transitions, a label for every node.
+    """`(3 (2 fun) (2 .))`, as the Stanford Sentiment Treebank has it -> words, transitions, the label of every node.
 
     Raises:
         UserError: as `from_brackets`; a node without a label, or a leaf of several words.
@@ -113,78 +111,22 @@ def to_labelled_brackets(words: list[str], transitions: list[int], labels: list)
     )
 
 
-def child_pointers(transitions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where every node finds what it is made of.
-
-    Args:
-        transitions: integers [steps] or [sentences, steps], NOTHING as padding on the right.
-
-    Returns:
-        (left, right), int32 of the same shape: for REDUCE, the nodes (steps) that are its children; for SHIFT, twice
-        the word that it takes; 0 for NOTHING.
-
-    Raises:
-        ValueError: a REDUCE finds fewer than two nodes.
-    """
-    left, right, _ = pointers_and_heights(transitions)
-    return left, right
-
-
-def heights(transitions: np.ndarray) -> np.ndarray:
-    """0 for leaves, 1 + that of the higher child for REDUCE; arguments, shape and errors as `child_pointers`."""
-    return pointers_and_heights(transitions)[2]
-
-
-def pointers_and_heights(transitions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(left, right, height), as the two above, in one walk over the steps of all sentences at once."""
-    transitions = np.asarray(transitions)
-    if transitions.ndim == 1:
-        return tuple(array[0] for array in pointers_and_heights(transitions[np.newaxis]))
-    sentences, steps = transitions.shape
-    shifts, reduces = transitions == SHIFT, transitions == REDUCE
-    _require_children(shifts, reduces)
-    rows = np.arange(sentences)
-    stack = np.zeros([sentences, steps + 2], np.int32)  # 2 more: room below the first node
-    size, word = np.full(sentences, 2), np.zeros(sentences, np.int32)
-    left, right, height = (np.zeros([sentences, steps], np.int32) for _ in range(3))
-    for step in range(steps):
-        shift, reduce = shifts[:, step], reduces[:, step]
-        second, first = stack[rows, size - 2], stack[rows, size - 1]
-        leaf = np.where(shift, word, 0)
-        left[:, step] = np.where(reduce, second, leaf)
-        right[:, step] = np.where(reduce, first, leaf)
-        height[:, step] = np.where(reduce, 1 + np.maximum(height[rows, second], height[rows, first]), 0)
-        size += shift
-        size -= reduce
-        stack[rows, size - 1] = np.where(shift | reduce, step, first)
-        word += shift
-    return left, right, height
-
-
-def levels(height: np.ndarray) -> list[np.ndarray]:
-    """The nodes of one tree by their height: `heights(transitions)`, [steps] -> for each height from 0, its nodes.
-
-    All of a level can be computed at once, when those below are.
-    """
-    return [np.flatnonzero(height == level) for level in range(int(np.max(height)) + 1)]
-
-
 def _require_plain_spaces(text: str) -> None:
     found = _OTHER_SPACE.search(text)
     if found:
-        raise UserError(f"character {found.start() + 1} is {found[0]!r}: part words with single spaces")
+        raise UserError(f"character {found.start() + 1} is {found[0]!r}: separate words with single spaces")
 
 
 def _close(children: list[int], words: int) -> None:
     """One bracket closes; it must hold two nodes."""
     if len(children) == 1:
         raise UserError(f"the bracket that closes after {words} words was never opened")
-    held = children.pop()
-    if held == 0:
+    count = children.pop()
+    if count == 0:
         raise UserError(f"the tree is empty: a bracket that closes after {words} words holds nothing")
-    if held != 2:
+    if count != 2:
         raise UserError(
-            f"the tree is not binary: the bracket that closes after {words} words holds {held} nodes, not 2"
+            f"the tree is not binary: the bracket that closes after {words} words holds {count} nodes, not 2"
         )
     children[-1] += 1
 
@@ -198,24 +140,18 @@ def _require_one_tree(children: list[int]) -> None:
         raise UserError(f"{children[0]} trees instead of one: put brackets around them, two by two")
 
 
-def _require_children(shifts: np.ndarray, reduces: np.ndarray) -> None:
-    depth = np.cumsum(shifts, axis=1) - np.cumsum(reduces, axis=1)
-    wrong = np.argwhere(reduces & (depth < 1))
-    if len(wrong):
-        raise ValueError(f"sentence {wrong[0][0]}: REDUCE at step {wrong[0][1]} finds fewer than two nodes")
-
-
-def _build(words, transitions, leaf, join) -> str:
-    """`leaf(node, word)` and `join(node, left, right)` all the way up to the root."""
-    steps = [int(transition) for transition in transitions if transition != NOTHING]
+def _build(words: list[str], transitions: list[int], leaf: Callable[..., str], join: Callable[..., str]) -> str:
+    """The root's text, from `leaf(node, word)` and `join(node, left, right)` along the tree."""
+    steps = [int(transition) for transition in transitions if transition != PAD]
     if steps.count(SHIFT) != len(words) or len(steps) != 2 * len(words) - 1:
         raise ValueError(f"{len(words)} words and {len(steps)} transitions do not make a tree")
-    _require_children(np.equal([steps], SHIFT), np.equal([steps], REDUCE))
-    waiting, stack = iter(words), []
+    buffer, stack = iter(words), []
     for node, transition in enumerate(steps):
         if transition == SHIFT:
-            stack.append(leaf(node, next(waiting)))
-        else:
-            right, left = stack.pop(), stack.pop()
-            stack.append(join(node, left, right))
+            stack.append(leaf(node, next(buffer)))
+            continue
+        if len(stack) < 2:
+            raise ValueError(f"REDUCE at step {node} finds fewer than two nodes")
+        right, left = stack.pop(), stack.pop()
+        stack.append(join(node, left, right))
     return stack[0]

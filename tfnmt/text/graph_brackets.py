@@ -1,77 +1,66 @@
-"""Binary brackets and transitions, one from the other, inside the graph; `tfnmt.text.brackets` says what they are."""
+"""Binary brackets and transitions, one from the other, in the graph: `tfnmt.text.brackets` for tensors of strings."""
 
 import tensorflow as tf
 
-from tfnmt.text.brackets import NOTHING, REDUCE, SHIFT
-
-_DEEPEST = 4096  # brackets that open, or close, at one word
-_DOUBLINGS = 12  # 2 to the power of this is more than a chain of left children is long
+from tfnmt.text.brackets import PAD, REDUCE, SHIFT
+from tfnmt.text.transitions import are_trees, brackets_at_words
 
 
-def plain_words(texts):
+def without_brackets(texts: tf.Tensor) -> tf.Tensor:
     """Strings [batch] → the same without brackets, single spaces between the words."""
     tokens = tf.strings.split(texts)
-    return tf.strings.reduce_join(tf.ragged.boolean_mask(tokens, ~_is_bracket(tokens)), axis=1, separator=" ")
+    words = tf.ragged.boolean_mask(tokens, (tokens != "(") & (tokens != ")"))
+    return tf.strings.reduce_join(words, axis=1, separator=" ")
 
 
-def transitions_of(texts):
-    """Strings [batch] in binary brackets → transitions int32 [batch, steps], padded with NOTHING.
+def transitions_from_brackets(texts: tf.Tensor) -> tf.Tensor:
+    """Strings [batch] in binary brackets → transitions int32 [batch, steps], with PAD on the right.
 
     Raises:
-        tf.errors.InvalidArgumentError: a text is no binary tree in brackets; when the graph runs.
+        tf.errors.InvalidArgumentError: a text is not one binary tree, as `tfnmt.text.brackets.from_brackets` reads it;
+            when the graph runs.
     """
-    tokens = tf.strings.split(texts)
-    opens = tf.reduce_sum(tf.cast(tokens == "(", tf.int32), axis=1)
-    closes = tf.reduce_sum(tf.cast(tokens == ")", tf.int32), axis=1)
-    moves = tf.ragged.boolean_mask(tokens, tokens != "(")
-    moves = tf.ragged.map_flat_values(lambda token: tf.where(token == ")", REDUCE, SHIFT), moves)
-    moves = moves.to_tensor(NOTHING)
-    depth = tf.cumsum(_change(moves), axis=1)
-    # Every REDUCE finds two nodes and leaves one at least; at the end there is one.
-    whole = tf.reduce_all((moves != REDUCE) | (depth >= 1), axis=1) & (tf.reduce_sum(_change(moves), axis=1) == 1)
-    problem = "each text must be one binary tree in brackets, such as ( ( A dog ) runs )"
-    with tf.control_dependencies([tf.debugging.Assert(tf.reduce_all(whole & (opens == closes)), [problem])]):
-        return tf.identity(moves)
+    tokens = tf.strings.split(texts).to_tensor("")
+    opening, closing = tokens == "(", tokens == ")"
+    is_word = (tokens != "") & ~opening & ~closing
+    made = tf.ragged.boolean_mask(tf.where(closing, REDUCE, SHIFT), is_word | closing)
+    transitions = made.to_tensor(PAD)
+    # The transitions say how many phrases begin at each word; so many brackets must open there, and none after the last
+    # word. Brackets that close come before those that open.
+    opened = tf.ragged.boolean_mask(tf.cumsum(tf.cast(opening, tf.int32), axis=1), is_word)
+    begin, _ = brackets_at_words(transitions, opened.bounding_shape(axis=1, out_type=tf.int32))
+    begun = tf.RaggedTensor.from_tensor(tf.cumsum(begin, axis=1), opened.row_lengths())
+    total = tf.math.count_nonzero(opening, axis=1, dtype=tf.int32)
+    in_place = tf.reduce_all(opened.values == begun.values) & tf.reduce_all(tf.reduce_sum(begin, axis=1) == total)
+    in_order = ~tf.reduce_any(opening[:, :-1] & closing[:, 1:])
+    spaced = tf.reduce_all(tf.strings.regex_full_match(texts, r"[^\t\n\v\f\r]*"))
+    valid = tf.reduce_all(are_trees(transitions)) & in_place & in_order & spaced
+    problem = "each text must be one binary tree in brackets, with single spaces, such as ( ( A dog ) runs )"
+    with tf.control_dependencies([tf.debugging.Assert(valid, [problem])]):
+        return tf.identity(transitions)
 
 
-def brackets_of(words, transitions, left):
+def brackets_from_transitions(words: tf.RaggedTensor, transitions: tf.Tensor) -> tf.Tensor:
     """Words and transitions → text in binary brackets.
 
     Args:
         words: ragged string [batch, (words)].
-        transitions, left: int32 [batch, steps], as `tfnmt.text.brackets.child_pointers` says, padded with 0.
+        transitions: int32 [batch, steps], with PAD on the right, a tree of just these words each.
 
     Returns:
         string [batch].
     """
-    # The first word below each node: that of its left child, of whose left child, and so on, in doubled strides.
-    steps = tf.zeros_like(transitions) + tf.range(tf.shape(transitions)[1])
-    leftmost = tf.where(transitions == REDUCE, left, steps)
-    for _ in range(_DOUBLINGS):
-        leftmost = tf.gather(leftmost, leftmost, batch_dims=1)
-    reduces = tf.cast(transitions == REDUCE, tf.int32)
-    count = words.bounding_shape()[1]
-    first_word = tf.gather(left, leftmost, batch_dims=1)
-    opens = _counted(first_word, reduces, count)
-    last_word = tf.cumsum(tf.cast(transitions == SHIFT, tf.int32), axis=1) - 1  # shifted when the node is made
-    closes = _counted(tf.maximum(last_word, 0), reduces, count)
-    before = tf.strings.substr("( " * _DEEPEST, tf.zeros_like(opens), 2 * tf.minimum(opens, _DEEPEST))
-    after = tf.strings.substr(" )" * _DEEPEST, tf.zeros_like(closes), 2 * tf.minimum(closes, _DEEPEST))
-    text = tf.strings.join([before, words.to_tensor(""), after])
-    return tf.strings.reduce_join(tf.RaggedTensor.from_tensor(text, words.row_lengths()), axis=1, separator=" ")
-
-
-def _is_bracket(tokens):
-    return (tokens == "(") | (tokens == ")")
-
-
-def _change(transitions):
-    """By how much each makes the stack higher."""
-    return tf.cast(transitions == SHIFT, tf.int32) - tf.cast(transitions == REDUCE, tf.int32)
-
-
-def _counted(places, weights, size):
-    """Σ of weights [batch, steps] by places [batch, steps]: int32 [batch, size]."""
-    batch, size = tf.shape(places)[0], tf.cast(size, tf.int32)
-    flat = places + size * tf.range(batch)[:, tf.newaxis]
-    return tf.reshape(tf.math.unsorted_segment_sum(weights, flat, batch * size), [batch, size])
+    lengths = words.row_lengths()
+    counts = brackets_at_words(transitions, words.bounding_shape(axis=1, out_type=tf.int32))
+    begin, end = (tf.RaggedTensor.from_tensor(count, lengths) for count in counts)
+    # Three tokens a word, each as often as it is written: ( … ( word ) … )
+    tokens = tf.stack(
+        [tf.fill(tf.shape(words.values), "("), words.values, tf.fill(tf.shape(words.values), ")")], axis=1
+    )
+    repeats = tf.stack([begin.values, tf.ones_like(begin.values), end.values], axis=1)
+    last = tf.cumsum(tf.reshape(repeats, [-1])) - 1  # where each token is written for the last time
+    positions = tf.range(tf.reduce_sum(repeats))
+    written = tf.gather(tf.reshape(tokens, [-1]), tf.searchsorted(last, positions))
+    tokens_of_text = tf.reduce_sum(begin + end + 1, axis=1)
+    texts = tf.RaggedTensor.from_row_lengths(written, tokens_of_text)
+    return tf.strings.reduce_join(texts, axis=1, separator=" ")

@@ -175,7 +175,7 @@ def draw_batch(arguments, output):
 
     trees = [parsed(brackets) for brackets in arguments.brackets or pictures.PAIR]
     save(pictures.draw_batch(trees), arguments.output)
-    for name, composed in (("height", pictures.composed_by_height), ("step", pictures.composed_by_step)):
+    for name, composed in (("depth", pictures.composed_by_depth), ("step", pictures.composed_by_step)):
         for number, made in enumerate(composed(trees)[0], start=1):
             if made:
                 phrases = (pictures.phrase(*trees[sentence], node) for sentence, node in made)

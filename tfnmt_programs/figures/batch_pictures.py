@@ -1,15 +1,13 @@
 """What a static graph computes of a batch: which nodes of its sentences are composed together, and in which order."""
 
 import numpy as np
+import tensorflow as tf
 from matplotlib.patches import FancyBboxPatch
 
-from tfnmt.data.example_batches import sentence_batch
-from tfnmt.data.examples import Sentence
 from tfnmt.inspection.figures import BLUE, GREEN, ORANGE, new_figure
-from tfnmt.inspection.trees import EXAMPLE, tree_positions
-from tfnmt.layers.trees.schedule import plan_by_height, plan_by_step
-from tfnmt.text.brackets import REDUCE, child_pointers, heights
-from tfnmt.text.tokenizers import WordTokenizer
+from tfnmt.inspection.trees import EXAMPLE, tree_children, tree_heights, tree_positions
+from tfnmt.layers.trees.schedule import schedule_by_depth, schedule_by_step
+from tfnmt.text.brackets import PAD, REDUCE
 
 PAIR = (EXAMPLE, "( ( Two dogs ) ( ( are running ) . ) )")
 """The sentence of Bradbury's post on SPINN (2017), and the beginning of another one of it."""
@@ -17,7 +15,7 @@ PAIR = (EXAMPLE, "( ( Two dogs ) ( ( are running ) . ) )")
 SENTENCE_COLORS = (BLUE, ORANGE)
 
 
-def composed_by_height(trees):
+def composed_by_depth(trees):
     """What SPINN-PI-NT's loop composes of these sentences.
 
     Args:
@@ -25,63 +23,63 @@ def composed_by_height(trees):
 
     Returns:
         (iterations, rows): for each iteration a list of (sentence, node), those that it makes in one product, in the
-        order of their rows; and int [sentences, steps], the row of every node in the table of `trees.grow`.
+        order of their rows; and int [sentences, steps], the row of every node in the table of `trees.loop`.
     """
-    batch = _batch(trees)
-    return _composed(plan_by_height(*(batch[name] for name in ("transitions", "left", "right", "height"))))
+    return _composed(schedule_by_depth(_transitions(trees)))
 
 
 def composed_by_step(trees):
-    """What SPINN's loop composes of these sentences; arguments and results as those of `composed_by_height`."""
-    return _composed(plan_by_step(_batch(trees)["transitions"]))
+    """What SPINN's loop composes of these sentences; arguments and results as those of `composed_by_depth`."""
+    return _composed(schedule_by_step(_transitions(trees)))
 
 
 def draw_batch(trees):
-    """A figure: two sentences with different trees, composed by height (above) and by step, beside a tracker (below).
+    """A figure: two sentences with different trees, composed by depth (above) and by step, beside a tracker (below).
 
     Args:
         trees: two of (words, transitions).
     """
-    highest = [int(heights(transitions).max()) for _, transitions in trees]
+    highest = [max(tree_heights(transitions)) for _, transitions in trees]
     words = sum(len(words) for words, _ in trees)
     steps = max(len(transitions) for _, transitions in trees)
     sizes = 0.5 * max(highest) + 1.5, 0.36 * sum(highest) + 3.6
     figure = new_figure(max(9.0, 0.8 * words, 0.72 * steps) + 1.8, sum(sizes))
-    by_height, by_step = figure.subplots(2, 1, height_ratios=sizes)
-    _draw_by_height(by_height, trees)
+    by_depth, by_step = figure.subplots(2, 1, height_ratios=sizes)
+    _draw_by_depth(by_depth, trees)
     _draw_by_step(by_step, trees)
     return figure
 
 
 def phrase(words, transitions, node):
     """The words below a node, in brackets, such as "( in ( the ceiling ) )"."""
-    left, right = child_pointers(transitions)
+    left, right = tree_children(transitions)[node]
     if transitions[node] != REDUCE:
-        return words[left[node]]
-    return f"( {phrase(words, transitions, left[node])} {phrase(words, transitions, right[node])} )"
+        return words[left]
+    return f"( {phrase(words, transitions, left)} {phrase(words, transitions, right)} )"
 
 
-def _batch(trees):
-    tokenizer = WordTokenizer(sorted({word for words, _ in trees for word in words}))
-    return sentence_batch([Sentence(words, transitions) for words, transitions in trees], tokenizer)
+def _transitions(trees):
+    """int32 [sentences, steps], padded."""
+    return tf.ragged.constant([transitions for _, transitions in trees], dtype=tf.int32).to_tensor(PAD)
 
 
-def _composed(plan):
-    rows = plan["rows"].numpy()
+def _composed(schedule):
+    rows = schedule.rows.numpy()
     nodes = {int(row): place for place, row in np.ndenumerate(rows) if row}
-    first_parent = len(nodes) - len(plan["children"]) + 1  # row 0 is nothing, then come the leaves
+    first_parent = len(nodes) - len(schedule.children) + 1  # row 0 is nothing, then come the leaves
     parents = [nodes[row] for row in range(first_parent, len(nodes) + 1)]
-    ends = plan["ends"].numpy().tolist()
+    ends = schedule.ends.numpy().tolist()
     return [parents[start:end] for start, end in zip([0, *ends], ends, strict=False)], rows
 
 
-def _draw_by_height(axes, trees):
-    """Trees side by side; what has the same height is in one box."""
-    iterations, rows = composed_by_height(trees)
+def _draw_by_depth(axes, trees):
+    """Trees side by side; the phrases of one depth are in one box, the roots in the highest."""
+    iterations, rows = composed_by_depth(trees)
     starts = np.cumsum([0, *(len(words) + 0.5 for words, _ in trees)])
+    iteration = {place: float(number) for number, made in enumerate(iterations, start=1) for place in made}
     places = [
-        [(start + x, 1.0 * y) for x, y in tree_positions(transitions)]
-        for start, (_, transitions) in zip(starts, trees, strict=False)
+        [(start + x, iteration.get((s, node), 0.0)) for node, (x, _) in enumerate(tree_positions(transitions))]
+        for s, (start, (_, transitions)) in enumerate(zip(starts, trees, strict=False))
     ]
     right = starts[-1] - 0.8
     for number, made in enumerate(iterations, start=1):
@@ -93,7 +91,7 @@ def _draw_by_height(axes, trees):
     axes.set(xlim=(-0.7, right + 2.8), ylim=(-0.8, len(iterations) + 0.5))
     parents = sum(map(len, iterations))
     axes.set_title(
-        f"by height (spinn-pi-nt): {parents} phrases in {_products(len(iterations))}\n"
+        f"by depth (spinn-pi-nt): {parents} phrases in {_products(len(iterations))}\n"
         "a green box is one matrix product; in a circle, the node's row in the table",
         fontsize=11,
     )
@@ -105,8 +103,9 @@ def _draw_by_step(axes, trees):
     iterations, rows = composed_by_step(trees)
     lowest, places = 0.0, []
     for _, transitions in reversed(trees):
-        places.insert(0, [(step, lowest + float(height)) for step, height in enumerate(heights(transitions), start=1)])
-        lowest += max(heights(transitions)) + 1.7
+        heights = tree_heights(transitions)
+        places.insert(0, [(step, lowest + float(height)) for step, height in enumerate(heights, start=1)])
+        lowest += max(heights) + 1.7
     lanes = [-1.7 - 0.8 * sentence for sentence in range(len(trees))]
     for step, made in enumerate(iterations, start=1):
         reading = [lane for lane, (_, transitions) in zip(lanes, trees, strict=True) if step <= len(transitions)]
@@ -140,15 +139,15 @@ def _draw_nodes(axes, trees, places, rows):
     """Words, phrases with their rows, and an arrow from each child to its parent."""
     for sentence, (words, transitions) in enumerate(trees):
         color = SENTENCE_COLORS[sentence]
-        left, right = child_pointers(transitions)
+        children = tree_children(transitions)
         for node, (x, y) in enumerate(places[sentence]):
             if transitions[node] != REDUCE:
                 plate = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
                 style = {"ha": "center", "va": "center", "zorder": 4, "bbox": plate}
-                axes.text(x, y, words[left[node]], fontsize=9, **style)
+                axes.text(x, y, words[children[node][0]], fontsize=9, **style)
                 axes.text(x, y - 0.38, rows[sentence, node], fontsize=7, color="0.35", **style)
                 continue
-            for child in (left[node], right[node]):
+            for child in children[node]:
                 _arrow(axes, places[sentence][child], (x, y), color, shrink=9)
             axes.plot(x, y, "o", color="white", markeredgecolor=color, markeredgewidth=2, markersize=16, zorder=3)
             axes.text(x, y, rows[sentence, node], ha="center", va="center", fontsize=8, zorder=4)

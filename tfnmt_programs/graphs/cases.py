@@ -18,9 +18,11 @@ from tfnmt.define_by_run import spinn as spinn_by_run
 from tfnmt.layers import recurrence
 from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.encoder import Encoder, read_layer
-from tfnmt.layers.trees import grow, parser, schedule
-from tfnmt.layers.trees.spinn import LevelEncoder, SpinnEncoder
+from tfnmt.layers.trees import loop, parser, schedule
+from tfnmt.layers.trees.encoder import TreeLSTMEncoder
+from tfnmt.layers.trees.spinn import SPINN
 from tfnmt.layers.word_vectors import WordVectors
+from tfnmt.text import transitions
 from tfnmt_programs.benchmarks.pair_batches import random_transitions
 from tfnmt_programs.graphs.steps_in_torch import steps_of_spinn, steps_of_translator
 
@@ -72,10 +74,10 @@ class Case:
 
 def make_cases():
     """All cases by name."""
-    spinn_code = (SpinnEncoder.call, SpinnEncoder._step)
+    spinn_code = (SPINN.call, SPINN._composed, SPINN._step)
     trees = {
         "make_batch": tree_batch,
-        "loop_code": (grow, schedule),
+        "loop_code": (loop, schedule, transitions),
         "by_run_code": (spinn_by_run,),
         "steps_in_torch": steps_of_spinn,
     }
@@ -105,10 +107,10 @@ def make_cases():
         ),
         Case(
             "spinn-pi-nt",
-            lambda units: _built(LevelEncoder(_word_vectors(units), units)),
+            lambda units: _built(TreeLSTMEncoder(_word_vectors(units), units)),
             lambda encoder, batch: _compared(encoder(batch)),
             lambda encoder, batch: _compared(spinn_by_run.encode(encoder, batch)),
-            model_code=(LevelEncoder.call,),
+            model_code=(TreeLSTMEncoder.call, TreeLSTMEncoder._step),
             torch_settings=lambda units: _spinn_settings(units, None, "given"),
             **trees,
         ),
@@ -117,9 +119,10 @@ def make_cases():
         _spinn(
             "rl-spinn",
             "sampled",
-            model_code=(*spinn_code, SpinnEncoder.choose_transitions),
+            model_code=(*spinn_code, SPINN._parses),
+            training=True,
             seed=tf.constant([1, 2]),
-            **trees | {"loop_code": (grow, schedule, parser)},
+            **trees | {"loop_code": (loop, schedule, transitions, parser)},
         ),
     )
     return {case.name: case for case in cases}
@@ -128,7 +131,7 @@ def make_cases():
 def _spinn(name, parse, model_code, make_batch, loop_code, by_run_code, steps_in_torch, **options):
     return Case(
         name,
-        lambda units: _built(SpinnEncoder(_word_vectors(units), units, _tracker_units(units), parse)),
+        lambda units: _built(SPINN(_word_vectors(units), units, _tracker_units(units), parse)),
         lambda encoder, batch: _compared(encoder(batch, **options)),
         lambda encoder, batch: _compared(spinn_by_run.encode(encoder, batch, **options)),
         make_batch,
@@ -153,7 +156,7 @@ def _tracker_units(units):
 
 
 def _compared(results):
-    """Of what tree encoders give, what is float; scores of illegal moves would drown the others."""
+    """Of what tree encoders give, what is float; logits of illegal moves would hide the others."""
     names = [name for name in ("root", "nodes", "log_probability") if name in results]
     compared = [results[name] for name in names]
     if "transition_logits" in results:

@@ -9,8 +9,8 @@ from tensorflow.core.framework import types_pb2
 from tfnmt.data.example_batches import sentence_batch
 from tfnmt.data.examples import Sentence
 from tfnmt.inspection.figures import BLACK, BLUE, ORANGE
-from tfnmt.inspection.trees import EXAMPLE, tree_positions
-from tfnmt.text.brackets import REDUCE, child_pointers, from_brackets
+from tfnmt.inspection.trees import EXAMPLE, tree_children, tree_positions
+from tfnmt.text.brackets import REDUCE, from_brackets
 from tfnmt.text.tokenizers import WordTokenizer
 from tfnmt_programs.graphs.cases import make_cases
 
@@ -98,14 +98,13 @@ def depths(parents):
 
 def _draw_calls(axes, words, transitions):
     """Calls of reduce above the calls or words that are their arguments."""
-    left, right = child_pointers(transitions)
     places = tree_positions(transitions)
-    for node, (x, y) in enumerate(places):
-        is_call = transitions[node] == REDUCE
-        for child in (left[node], right[node]) if is_call else ():
+    for transition, children, (x, y) in zip(transitions, tree_children(transitions), places, strict=True):
+        is_call = transition == REDUCE
+        for child in children if is_call else ():
             axes.plot(*zip((x, y), places[child], strict=True), color="0.6", linewidth=1, zorder=1)
         box = {"boxstyle": "round", "facecolor": "white", "edgecolor": "0.6"}
-        axes.text(x, y, "reduce" if is_call else words[left[node]], ha="center", va="center", fontsize=8, bbox=box)
+        axes.text(x, y, "reduce" if is_call else words[children[0]], ha="center", va="center", fontsize=8, bbox=box)
     axes.set(xlim=(-0.7, len(words) - 0.3), ylim=(-0.7, places[-1][1] + 0.7))
     axes.axis("off")
 

@@ -2,8 +2,11 @@
 
 import random
 
+import tensorflow as tf
+
 from tfnmt.data.samples.sentiment import ADJECTIVES, draw
-from tfnmt.text.brackets import REDUCE, SHIFT, from_labelled_brackets, pointers_and_heights
+from tfnmt.text.brackets import REDUCE, SHIFT, from_labelled_brackets
+from tfnmt.text.transitions import child_pointers
 
 
 def test_labels_follow_from_the_parts():
@@ -11,7 +14,7 @@ def test_labels_follow_from_the_parts():
     forms = set()
     for _ in range(300):
         words, transitions, labels = from_labelled_brackets(draw(rng))
-        left, right, _ = pointers_and_heights(transitions)
+        left, right = (pointers[0].numpy() for pointers in child_pointers(tf.constant([transitions])))
         values = [int(label) - 2 for label in labels]
 
         def left_word(node, words=words, transitions=transitions, left=left):

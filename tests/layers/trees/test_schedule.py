@@ -1,56 +1,67 @@
-"""What the vectorized pointers say is what a stack does."""
+"""What each iteration composes: every node once, after its children, in as few iterations as there can be."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.layers.trees.tree_batches import left_branching, random_tree, right_branching, shapes_of_trees
-from tfnmt.layers.trees.schedule import first_rows, legal_moves, longest_first, plan_by_height, plan_by_step, pointers
-from tfnmt.text.brackets import NOTHING, SHIFT, child_pointers
+from tests.layers.trees.tree_batches import shapes_of_trees
+from tfnmt.layers.trees.schedule import first_rows, longest_first, schedule_by_depth, schedule_by_step
+from tfnmt.text.brackets import PAD, REDUCE, SHIFT
+from tfnmt.text.transitions import child_pointers
 
 BATCHES = shapes_of_trees()
-
-
-def with_a_stack(transitions):
-    """Of one tree, before each step: the first word left, the two highest nodes of the stack, the legal moves."""
-    stack, word, found = [], 0, []
-    words = transitions.count(SHIFT)
-    for step, transition in enumerate(transitions):
-        top, second = ([-1, -1] + stack)[-1], ([-1, -1] + stack)[-2]
-        found.append((word, top, second, word < words, len(stack) > 1))
-        if transition == SHIFT:
-            word += 1
-        else:
-            del stack[-2:]
-        stack.append(step)
-    return found
-
-
-@pytest.mark.parametrize("words", [1, 2, 9])
-def test_what_steps_find_is_what_a_stack_holds(words):
-    random = np.random.default_rng(words)
-    trees = [left_branching(words), right_branching(words), *(random_tree(random, words) for _ in range(5))]
-    for tree, *found in zip(trees, *pointers(tf.constant(trees)), legal_moves(tf.constant(trees)), strict=True):
-        left, right, first, top, second, legal = (x.numpy() for x in found)
-        np.testing.assert_array_equal(np.stack([left, right]), child_pointers(np.array(tree)))
-        np.testing.assert_array_equal(np.column_stack([first, top, second, legal]), with_a_stack(tree))
+SCHEDULES = {"by depth": schedule_by_depth, "by step": schedule_by_step}
 
 
 @pytest.mark.parametrize("name", BATCHES)
-def test_every_node_has_a_row_of_its_own_and_children_come_first(name):
-    batch = BATCHES[name]
-    transitions = batch["transitions"].numpy()
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_every_node_has_a_row_of_its_own_and_children_come_first(name, schedule):
+    transitions = BATCHES[name]["transitions"].numpy()
     words = np.sum(transitions == SHIFT)
-    by_height = plan_by_height(*(batch[key] for key in ("transitions", "left", "right", "height")))
-    for plan in (by_height, plan_by_step(batch["transitions"])):
-        rows, children = plan["rows"].numpy(), plan["children"].numpy()
-        assert sorted(rows[transitions != NOTHING]) == list(range(1, 1 + np.sum(transitions != NOTHING)))
-        assert not rows[transitions == NOTHING].any()
-        starts = np.concatenate([[0], plan["ends"]])
-        assert starts[-1] == len(children)
-        for start, end in zip(starts[:-1], starts[1:], strict=True):
-            # All that an iteration reads was there before it.
-            assert (children[start:end] < 1 + words + start).all()
+    schedule = SCHEDULES[schedule](BATCHES[name]["transitions"])
+    rows, children = schedule.rows.numpy(), schedule.children.numpy()
+    assert sorted(rows[transitions != PAD]) == list(range(1, 1 + np.sum(transitions != PAD)))
+    assert not rows[transitions == PAD].any()
+    starts = np.concatenate([[0], schedule.ends])
+    assert starts[-1] == len(children)
+    for start, end in zip(starts[:-1], starts[1:], strict=True):
+        # All that an iteration reads was there before it.
+        assert (children[start:end] < 1 + words + start).all()
+
+
+@pytest.mark.parametrize("name", BATCHES)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_children_are_those_of_the_tree(name, schedule):
+    transitions = BATCHES[name]["transitions"]
+    schedule = SCHEDULES[schedule](transitions)
+    left, right = child_pointers(transitions)
+    words = np.sum(transitions == SHIFT)
+    rows, children = schedule.rows.numpy(), schedule.children.numpy()
+    for s, step in np.argwhere(transitions == REDUCE):
+        parent = rows[s, step] - 1 - words
+        assert children[parent].tolist() == [rows[s, left[s, step]], rows[s, right[s, step]]]
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_there_are_as_many_iterations_as_the_highest_tree_has_levels(name):
+    transitions = BATCHES[name]["transitions"]
+    highest = 0
+    for tree, lefts, rights in zip(transitions.numpy(), *child_pointers(transitions), strict=True):
+        heights = []
+        for transition, left, right in zip(tree, lefts, rights, strict=True):
+            heights.append(1 + max(heights[left], heights[right]) if transition == REDUCE else 0)
+        highest = max(highest, *heights)
+    assert len(schedule_by_depth(transitions).ends) == highest
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_no_row_but_0_is_read_twice_in_an_iteration(name):
+    """The gradient's loop relies on it."""
+    schedule = schedule_by_step(BATCHES[name]["transitions"])
+    for rows, ends in ((schedule.reads, schedule.read_ends), (schedule.children, schedule.ends)):
+        for of_iteration in np.split(rows.numpy(), ends.numpy()[:-1]):
+            rows_of_nodes = of_iteration[of_iteration > 0]
+            assert len(set(rows_of_nodes)) == len(rows_of_nodes)
 
 
 def test_the_longest_come_first():

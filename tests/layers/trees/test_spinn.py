@@ -7,7 +7,8 @@ import tensorflow as tf
 
 from tests.layers.trees.tree_batches import Vectors, batch_of, random_tree, shapes_of_trees
 from tfnmt.define_by_run import recursive, spinn
-from tfnmt.layers.trees.spinn import LevelEncoder, SpinnEncoder
+from tfnmt.layers.trees.encoder import TreeLSTMEncoder
+from tfnmt.layers.trees.spinn import SPINN
 from tfnmt.text.brackets import REDUCE, from_brackets, to_brackets
 
 UNITS = 3
@@ -22,9 +23,9 @@ def doubles():
     keras.config.set_dtype_policy("float32")
 
 
-def level_encoder(vector_size=2 * UNITS):
+def tree_lstm_encoder(vector_size=2 * UNITS):
     keras.utils.set_random_seed(4)
-    encoder = LevelEncoder(Vectors(vector_size), UNITS)
+    encoder = TreeLSTMEncoder(Vectors(vector_size), UNITS)
     encoder.build()
     encoder.compose.b.assign(np.random.default_rng(5).normal(size=[5 * UNITS]))
     return encoder
@@ -45,7 +46,7 @@ def results_and_gradients(encoder, names, call, batch):
     return results, [tf.convert_to_tensor(gradient) for gradient in gradients]
 
 
-def in_a_graph(function, names=("words", "transitions", "left", "right", "height")):
+def in_a_graph(function, names=("words", "transitions")):
     """One trace for all shapes."""
     signature = {name: tf.TensorSpec([None, None], tf.int32) for name in names}
     return tf.function(function, input_signature=[signature], autograph=False)
@@ -57,7 +58,7 @@ def check_same(found, expected):
 
 @pytest.mark.parametrize("vector_size", [2 * UNITS, 4])
 def test_level_by_level_is_plain_recursion(vector_size):
-    encoder = level_encoder(vector_size)
+    encoder = tree_lstm_encoder(vector_size)
     run = in_a_graph(lambda batch: results_and_gradients(encoder, ["root"], encoder, batch))
     for batch in BATCHES.values():
         twin = results_and_gradients(encoder, ["root"], lambda batch: recursive.encode(encoder, batch), batch)
@@ -67,7 +68,7 @@ def test_level_by_level_is_plain_recursion(vector_size):
 
 def spinn_encoder(parse, tracker_units=2, tracked_composition=True):
     keras.utils.set_random_seed(6)
-    encoder = SpinnEncoder(Vectors(2 * UNITS), UNITS, tracker_units, parse, tracked_composition)
+    encoder = SPINN(Vectors(2 * UNITS), UNITS, tracker_units, parse, tracked_composition)
     encoder.build()
     random = np.random.default_rng(7)
     for variable in encoder.trainable_variables:
@@ -117,7 +118,7 @@ def test_a_tracker_parses_as_its_twin(seed):
 def test_a_tracker_that_only_parses_changes_no_vectors():
     """With the same transitions they are those of the encoder that has no tracker."""
     encoder, batch = spinn_encoder("predicted", tracked_composition=False), BATCHES["mixed"]
-    untracked = LevelEncoder(encoder.embedding, UNITS)
+    untracked = TreeLSTMEncoder(encoder.embedding, UNITS)
     untracked.build()
     untracked.compose.W.assign(encoder.compose.W)
     untracked.compose.b.assign(encoder.compose.b)
@@ -126,13 +127,13 @@ def test_a_tracker_that_only_parses_changes_no_vectors():
 
 def test_shapes_may_be_known_when_the_graph_is_made():
     encoder, batch = spinn_encoder("sampled"), BATCHES["mixed"]
-    options = {"seed": tf.constant([1, 2])}
+    options = {"training": True, "seed": tf.constant([1, 2])}
     run = lambda batch: results_and_gradients(encoder, ["root"], lambda batch: encoder(batch, **options), batch)  # noqa: E731
     check_same(tf.function(run)(batch), run(batch))
 
 
 def test_level_by_level_is_python_lists():
-    encoder = level_encoder()
+    encoder = tree_lstm_encoder()
     run = in_a_graph(lambda batch: results_and_gradients(encoder, ["root", "nodes"], encoder, batch))
     for batch in BATCHES.values():
         twin = results_and_gradients(encoder, ["root", "nodes"], lambda batch: spinn.encode(encoder, batch), batch)
@@ -140,7 +141,7 @@ def test_level_by_level_is_python_lists():
 
 
 ENCODERS = {
-    "level": level_encoder,
+    "untracked": tree_lstm_encoder,
     "given": lambda: spinn_encoder("given"),
     "sampled": lambda: spinn_encoder("sampled"),
 }
@@ -152,8 +153,8 @@ def test_padding_and_order_change_nothing(name):
     encoder, batch = ENCODERS[name](), batch_of(TREES)
     run = in_a_graph(encoder)
     expected = run(batch)
-    padded = {key: tf.pad(value, [[0, 0], [0, 3]]) for key, value in batch.items()}
-    check_same(run(padded)["root"], expected["root"])
+    with_padding = {key: tf.pad(value, [[0, 0], [0, 3]]) for key, value in batch.items()}
+    check_same(run(with_padding)["root"], expected["root"])
     order = [2, 0, 3, 1]
     found = run({key: tf.gather(value, order) for key, value in batch.items()})
     for key in expected:
@@ -163,7 +164,7 @@ def test_padding_and_order_change_nothing(name):
         check_same(alone["root"][0], expected["root"][s])
 
 
-@pytest.mark.parametrize("name", ["level", "given"])
+@pytest.mark.parametrize("name", ["untracked", "given"])
 def test_gradients_are_the_slopes_of_finite_differences(name):
     encoder, batch = ENCODERS[name](), batch_of(TREES)
 
@@ -185,26 +186,60 @@ def test_gradients_are_the_slopes_of_finite_differences(name):
         np.testing.assert_allclose(slope, np.sum(tf.convert_to_tensor(gradient) * direction), rtol=1e-5, atol=1e-13)
 
 
-@pytest.mark.parametrize("name", ["level", "given"])
-def test_the_work_is_one_row_for_each_parent_and_one_for_each_transition(name, monkeypatch):
+@pytest.fixture
+def rows_of_steps(monkeypatch):
+    """A function: encoder → {layer: the rows that it computes from now on}."""
+
+    def count(encoder):
+        rows = {"compose": 0, "tracker": 0}
+
+        def counting(name, step):
+            def counted(first, *others):
+                rows[name] += len(first)
+                return step(first, *others)
+
+            return counted
+
+        for name in rows:
+            if hasattr(encoder, name):
+                layer = getattr(encoder, name)
+                monkeypatch.setattr(layer, "step", counting(name, layer.step))
+        return rows
+
+    return count
+
+
+@pytest.mark.parametrize("name", ["untracked", "given"])
+def test_the_work_is_one_row_for_each_parent_and_one_for_each_transition(name, rows_of_steps):
     """Forward and back: nothing is composed for padding, for SHIFT, or twice."""
     encoder, batch = ENCODERS[name](), batch_of(TREES)
-    rows = {"compose": 0, "tracker": 0}
-
-    def counting(part, step):
-        def counted(first, *others):
-            rows[part] += len(first)
-            return step(first, *others)
-
-        return counted
-
-    for part in rows:
-        if hasattr(encoder, part):
-            layer = getattr(encoder, part)
-            monkeypatch.setattr(layer, "step", counting(part, layer.step))
+    rows = rows_of_steps(encoder)
     results_and_gradients(encoder, ["root"], encoder, batch)
     assert rows["compose"] == 2 * sum(tree.count(REDUCE) for tree in TREES)
     assert rows["tracker"] == (2 * sum(map(len, TREES)) if name == "given" else 0)
+
+
+@pytest.mark.parametrize("parse", ["predicted", "sampled"])
+def test_a_tracker_that_parses_composes_every_node_once(parse, rows_of_steps):
+    """Unless a gradient is wanted, for which the trees are composed again, with the same results."""
+    encoder, batch = spinn_encoder(parse), BATCHES["mixed"]
+    words, seed = {"words": batch["words"]}, tf.constant([3, 4])
+    nodes = int(tf.math.count_nonzero(batch["transitions"]))
+    parents = int(tf.math.count_nonzero(batch["transitions"] == REDUCE))
+    rows = rows_of_steps(encoder)
+    once = encoder(words, seed=seed)
+    assert rows == {"compose": parents, "tracker": nodes}
+    twice = encoder(words | {"transitions": once["transitions"]}, training=True, seed=seed)
+    assert set(once) == set(twice)
+    check_same(once, twice)
+    assert (
+        rows == {"compose": 2 * parents, "tracker": 2 * nodes}
+        if parse == "predicted"
+        else {
+            "compose": 3 * parents,
+            "tracker": 3 * nodes,
+        }
+    )
 
 
 def test_draws_follow_the_tracker_s_probabilities():
@@ -223,4 +258,4 @@ def test_draws_follow_the_tracker_s_probabilities():
 
 def test_a_parse_from_nowhere_is_an_error():
     with pytest.raises(ValueError, match="'guessed'"):
-        SpinnEncoder(Vectors(2), 1, 1, parse="guessed")
+        SPINN(Vectors(2), 1, 1, parse="guessed")

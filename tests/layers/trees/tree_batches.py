@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from tfnmt.text.brackets import REDUCE, SHIFT, pointers_and_heights
+from tfnmt.text.brackets import PAD, REDUCE, SHIFT
 
 VOCABULARY = 11
 
@@ -27,23 +27,20 @@ def right_branching(words):
     return [SHIFT] * words + [REDUCE] * (words - 1)
 
 
+def padded(trees, padding=0):
+    """Lists of transitions → int32 [trees, steps], with so many steps' padding more than it needs."""
+    steps = max(map(len, trees)) + padding
+    return tf.constant([[*tree, *[PAD] * (steps - len(tree))] for tree in trees], tf.int32)
+
+
 def batch_of(trees, padding=0, seed=1):
     """Trees as lists of transitions → a batch, with random words and so many words' padding more than it needs."""
     random = np.random.default_rng(seed)
     counts = [(len(tree) + 1) // 2 for tree in trees]
-    width = max(counts) + padding
-    words = np.zeros([len(trees), width], np.int32)
-    transitions = np.zeros([len(trees), 2 * width - 1], np.int32)
-    for s, (tree, count) in enumerate(zip(trees, counts, strict=True)):
-        words[s, :count] = random.integers(1, VOCABULARY, count)
-        transitions[s, : len(tree)] = tree
-    return as_batch(words, transitions)
-
-
-def as_batch(words, transitions):
-    left, right, height = pointers_and_heights(transitions)
-    arrays = {"words": words, "transitions": transitions, "left": left, "right": right, "height": height}
-    return {name: tf.constant(array, tf.int32) for name, array in arrays.items()}
+    words = np.zeros([len(trees), max(counts) + padding], np.int32)
+    for row, count in zip(words, counts, strict=True):
+        row[:count] = random.integers(1, VOCABULARY, count)
+    return {"words": tf.constant(words), "transitions": padded(trees, 2 * padding)}
 
 
 def shapes_of_trees():

@@ -6,9 +6,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tfnmt.errors import UserError
-from tfnmt.text.brackets import REDUCE, SHIFT, pointers_and_heights
+from tfnmt.text.brackets import REDUCE, SHIFT
+from tfnmt.text.transitions import are_trees
 from tfnmt_programs.benchmarks.classifier_training import compare_lengths, compare_training
 from tfnmt_programs.benchmarks.classifier_work import training_products_per_pair
 from tfnmt_programs.benchmarks.pair_batches import (
@@ -53,7 +55,7 @@ def test_random_trees_are_trees_of_all_words():
     for words in (1, 2, 3, 20):
         transitions = random_transitions(words, random)
         assert (transitions.count(SHIFT), transitions.count(REDUCE)) == (words, words - 1)
-        pointers_and_heights(np.array(transitions))  # complains of what is no tree
+        assert are_trees(tf.constant([transitions]))
 
 
 def test_drawn_pairs_are_as_long_as_those_of_snli():

@@ -1,71 +1,117 @@
-"""The loop in which a model decides by itself how to parse, as it reads."""
+"""The loop in which a tracker predicts every transition, and trees are composed as it does."""
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import tensorflow as tf
 
-from tfnmt.layers.trees.grow import new_table
+from tfnmt.layers.trees.loop import new_table
 from tfnmt.layers.trees.schedule import first_rows, longest_first
+from tfnmt.layers.trees.tracker import ILLEGAL
 from tfnmt.shapes import any_rows
 from tfnmt.text.brackets import REDUCE, SHIFT
 
 
-def parse(track, choose, compose, leaves, lengths, states):
-    """Let the model choose every transition, which makes a binary tree of any sentence.
+class Parses(NamedTuple):
+    """What `parse` returns; steps = 2 · longest − 1."""
+
+    transitions: tf.Tensor
+    """int32 [sentences, steps], PAD after a sentence's tree is complete."""
+    logits: tf.Tensor
+    """float [sentences, steps, 2], of SHIFT and REDUCE, legal or not; 0 for PAD."""
+    h: tf.Tensor
+    """float [rows, units], h of all nodes."""
+    rows: tf.Tensor
+    """int32 [sentences, steps], the row of every node; 0 for PAD."""
+
+
+def parse(
+    track: Callable,
+    predict: Callable,
+    compose: Callable,
+    leaves: tuple[tf.Tensor, tf.Tensor],
+    lengths: tf.Tensor,
+    states: tuple[tf.Tensor, ...],
+    noise: tf.Tensor | None = None,
+) -> Parses:
+    """Let the tracker choose every transition, which makes a binary tree of any sentence, and compose each node once.
 
     SHIFT is legal while words remain, REDUCE while two nodes lie on the stack; so n words take 2n − 1 steps, and which
-    sentences still read is known beforehand. The nodes lie in a table as in `tfnmt.layers.trees.grow`. The stack is a
-    list linked through it: of every node, `below` says which lies below it.
+    sentences still read is known beforehand. The nodes lie in a table as in `tfnmt.layers.trees.loop`, with a row for
+    every step. The stack is a linked list in it: `below` has the node that lies under each node.
 
-    What comes out are whole numbers, without gradient: where one is wanted, `grow` grows the trees again.
+    There is no gradient: for one, `compose_trees` composes the trees again, as if they had been given.
 
     Args:
-        track: `track(looks, states) -> states`, the tracker: looks float [reading, 3, units] are h of the buffer's
-            first word, of the top of the stack and of what is below that, zeros for nothing.
-        choose: `choose(t, sentences, states) -> moves`: what step t of the sentences of those numbers [reading] is to
-            be where both are legal. Moves, int32 [reading], are 0 for SHIFT and 1 for REDUCE.
-        compose: `compose(h, c, tracking) -> (h, c)`: children [parents, 2, units], and the parents' states[0].
+        track: `track(reads, states) -> states`, the tracker: reads float [reading, 3, units] are h of the buffer's
+            first word, of the top of the stack and of what lies below it, zeros for nothing.
+        predict: `predict(h) -> logits`, the tracker's h = states[0] to the logits of SHIFT and REDUCE, [reading, 2].
+        compose: `compose(h, c, tracking) -> (h, c)`: children [parents, 2, units], and the tracker's h for each parent.
         leaves: (h, c), each float [words, units]: all words of all sentences, without padding.
         lengths: int32 [sentences], how many words each sentence has.
-        states: a tuple of tensors [sentences, size], before the first step.
-
-    Returns:
-        Transitions, int32 [sentences, 2 · longest − 1], NOTHING after a sentence's tree is complete.
+        states: the tracker's states before the first step, a tuple of tensors [sentences, size].
+        noise: float [steps or more, sentences, 2], added to the logits before the larger one is taken. None: the most
+            probable transition is taken.
     """
     order, rank = longest_first(lengths)
     lengths, starts = tf.gather(lengths, order), tf.gather(first_rows(lengths), order)
     steps = tf.maximum(2 * lengths[0] - 1, 1)
-    reads = tf.sequence_mask(2 * lengths - 1, steps)
-    ends = tf.cumsum(tf.math.count_nonzero(reads, axis=0, dtype=tf.int32))
+    reads_at = tf.sequence_mask(2 * lengths - 1, steps)
+    ends = tf.cumsum(tf.math.count_nonzero(reads_at, axis=0, dtype=tf.int32))
     node_starts = 1 + tf.reduce_sum(lengths) + tf.concat([[0], ends], axis=0)
     table = tuple(new_table(leaf, ends[-1]) for leaf in leaves)
     below = tf.raw_ops.Empty(shape=tf.shape(table[0])[:1], dtype=tf.int32, init=True)
 
-    def body(t, table, below, stack, states, moves):
-        parents = tf.range(node_starts[t], node_starts[t + 1])
-        reading = tf.size(parents)
-        shifted, top, second = (x[:reading] for x in stack)
-        remains = shifted < lengths[:reading]
-        word = tf.where(remains, starts[:reading] + shifted, 0)
-        looks = tf.stack([word, top, second], axis=1)
-        states = track(tf.gather(table[0], looks), tuple(state[:reading] for state in states))
-        move = choose(t, order[:reading], states)
-        move = tf.where(remains & (second > 0), move, tf.where(remains, 0, 1))
+    def body(t, table, below, stack, states, results):
+        rows = tf.range(node_starts[t], node_starts[t + 1])
+        reading = tf.size(rows)
+        position, top, second = (x[:reading] for x in stack)
+        remains = position < lengths[:reading]
+        word = tf.where(remains, starts[:reading] + position, 0)
+        reads = tf.stack([word, top, second], axis=1)
+        states = track(tf.gather(table[0], reads), tuple(state[:reading] for state in states))
 
-        reducing = tf.where(move == 1)[:, 0]
-        rows = tf.gather(parents, reducing)
-        h, c = (tf.gather(x, tf.gather(looks[:, :0:-1], reducing)) for x in table)
-        made = compose(h, c, tf.gather(states[0], reducing))
-        table = tuple(tf.raw_ops.InplaceUpdate(x=x, i=rows, v=value) for x, value in zip(table, made, strict=True))
+        logits = predict(states[0])
+        scores = tf.where(tf.stack([remains, second > 0], axis=1), logits, ILLEGAL)
+        if noise is not None:
+            scores += tf.gather(noise[t], order[:reading])
+        reduces = tf.argmax(scores, axis=1) == 1
 
-        node = tf.where(move == 0, word, parents)
-        second = tf.where(move == 0, top, tf.gather(below, second))
+        reducing = tf.where(reduces)[:, 0]
+        parents = tf.gather(rows, reducing)
+        h, c = (tf.gather(x, tf.gather(reads[:, :0:-1], reducing)) for x in table)
+        composed = compose(h, c, tf.gather(states[0], reducing))
+        table = tuple(tf.raw_ops.InplaceUpdate(x=x, i=parents, v=new) for x, new in zip(table, composed, strict=True))
+
+        node = tf.where(reduces, rows, word)
+        second = tf.where(reduces, tf.gather(below, second), top)
         below = tf.raw_ops.InplaceUpdate(x=below, i=node, v=second)
-        return t + 1, table, below, (shifted + 1 - move, node, second), states, moves.write(t, move)
+        position = tf.where(reduces, position, position + 1)
+        result = (tf.where(reduces, REDUCE, SHIFT), logits, node)
+        results = tuple(array.write(t, value) for array, value in zip(results, result, strict=True))
+        return t + 1, table, below, (position, node, second), states, results
 
     stack = any_rows((tf.zeros_like(lengths),) * 3)
-    moves = tf.TensorArray(tf.int32, size=steps, element_shape=[None], infer_shape=False)
-    carried = (0, table, below, stack, any_rows(states), moves)
-    moves = tf.while_loop(lambda t, *_: t < steps, body, carried)[-1].concat()
-    transitions = tf.where(moves == 0, SHIFT, REDUCE)
-    places = tf.where(tf.transpose(reads))[:, ::-1]
-    made = tf.scatter_nd(places, transitions, tf.shape(reads, out_type=places.dtype))
-    return tf.gather(made, rank)
+    dtype = leaves[0].dtype
+    results = tuple(_new_array(dtype, steps, *size) for dtype, *size in ((tf.int32,), (dtype, 2), (tf.int32,)))
+    loop_state = (0, table, below, stack, any_rows(states), results)
+    _, table, _, _, _, results = tf.while_loop(lambda t, *_: t < steps, body, loop_state)
+    places = tf.where(tf.transpose(reads_at))[:, ::-1]
+    transitions, logits, rows = (_by_sentence(array.concat(), places, rank, steps) for array in results)
+    return Parses(transitions, logits, table[0], rows)
+
+
+def gumbel_noise(seed: tf.Tensor, steps: tf.Tensor, sentences: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+    """[steps, sentences, 2]: the larger of two logits plus such noise is a draw from their softmax (Gumbel 1954)."""
+    uniform = tf.random.stateless_uniform([steps, sentences, 2], seed, minval=1e-30, dtype=dtype)
+    return -tf.math.log(-tf.math.log(uniform))
+
+
+def _new_array(dtype, steps, *columns):
+    return tf.TensorArray(dtype, size=steps, element_shape=[None, *columns], infer_shape=False)
+
+
+def _by_sentence(values, places, rank, steps):
+    """Values [all_steps, ...] of the places [all_steps, 2] → [sentences, steps, ...], with 0 where there is none."""
+    shape = tf.concat([[tf.size(rank), steps], tf.shape(values)[1:]], axis=0)
+    return tf.gather(tf.scatter_nd(places, values, tf.cast(shape, places.dtype)), rank)

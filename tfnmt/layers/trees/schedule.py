@@ -1,140 +1,109 @@
-"""From transitions to rows: where in the table of `tfnmt.layers.trees.grow` every step finds and leaves its nodes.
+"""From transitions to a schedule: which nodes each iteration of `tfnmt.layers.trees.loop` composes, and where they lie.
 
-Integers only, and no loop: what a stack holds when is known from the transitions alone.
+All of it is integers, computed without a loop: what a stack holds at each step is known from the transitions alone
+(`tfnmt.text.transitions`).
 """
+
+from typing import NamedTuple
 
 import tensorflow as tf
 
-from tfnmt.text.brackets import NOTHING, REDUCE, SHIFT
+from tfnmt.text.brackets import PAD, REDUCE, SHIFT
+from tfnmt.text.transitions import buffer_reads, child_pointers, depths, stack_reads
 
 
-def plan_by_height(transitions, left, right, height):
-    """The parents of one height make one iteration, over the whole batch.
+class Schedule(NamedTuple):
+    """The order in which a batch's phrases are composed, and the rows of the node table; all int32.
+
+    Parents are those that REDUCE makes, in the order of the iterations.
+    """
+
+    children: tf.Tensor
+    """[parents, 2], the rows of each parent's left and right child."""
+    ends: tf.Tensor
+    """[iterations], how many parents are composed when each iteration is over."""
+    rows: tf.Tensor
+    """[sentences, steps], the row of every node; 0 for PAD."""
+    reads: tf.Tensor | None = None
+    """[all_steps, 3], the rows that the tracker reads in each step of each sentence: the first of the buffer, the top
+    of the stack and what lies below it, 0 for nothing. Those of the first iteration come first, then the second's, …"""
+    read_ends: tf.Tensor | None = None
+    """[iterations], how many reads are done when each iteration is over."""
+    sentence_indices: tf.Tensor | None = None
+    """[parents], the sentence of each parent, among the sentences in the order of falling lengths."""
+    state_positions: tf.Tensor | None = None
+    """[sentences, steps], where each step lies among the reads; 0 for PAD."""
+
+
+def schedule_by_depth(transitions: tf.Tensor) -> Schedule:
+    """All phrases of one depth make one iteration, over the whole batch, the deepest first.
+
+    There are as many iterations as the highest tree has levels. The tracker is left out.
 
     Args:
-        transitions, left, right, height: int32 [sentences, steps], as `tfnmt.text.brackets` has them, padded with 0.
-
-    Returns:
-        A dictionary: "children" and "ends" for `grow`, and "rows" int32 [sentences, steps], the row of every node, 0
-        for NOTHING.
+        transitions: int32 [sentences, steps], padded with PAD.
     """
     parents = tf.where(transitions == REDUCE)
-    order = tf.argsort(tf.gather_nd(height, parents), stable=True)
-    parents = tf.gather(parents, order)
-    iterations = tf.reduce_max(height)
-    counts = tf.math.bincount(height, minlength=iterations + 1, maxlength=iterations + 1)
+    depth = tf.gather_nd(depths(transitions), parents)
+    iteration = tf.reduce_max(depth) - depth
+    parents = tf.gather(parents, tf.argsort(iteration, stable=True))
+    ends = tf.cumsum(tf.math.bincount(iteration))
+    left, right = child_pointers(transitions)
     rows = _rows(transitions, left, parents, first_rows(_count(transitions == SHIFT)))
-    return {"children": _children(rows, left, right, parents), "ends": tf.cumsum(counts[1:]), "rows": rows}
+    return Schedule(_children(rows, left, right, parents), ends, rows)
 
 
-def plan_by_step(transitions):
-    """Step t of all sentences makes iteration t.
+def schedule_by_step(transitions: tf.Tensor) -> Schedule:
+    """Step t of all sentences makes iteration t, so that a tracker can read before each.
 
     Args:
-        transitions: int32 [sentences, steps], padded with 0.
-
-    Returns:
-        A dictionary: "children", "ends", "looks", "look_ends" and "whose" for `grow`, where the looks of a step are
-        what lies, before it, first in the buffer, on top of the stack and below that; "rows" as in `plan_by_height`;
-        and "places" int32 [sentences, steps], where each step's states lie among those that `grow` returns.
+        transitions: int32 [sentences, steps], padded with PAD.
     """
-    order, rank = longest_first(_count(transitions != NOTHING))
+    order, rank = longest_first(_count(transitions != PAD))
     starts = tf.gather(first_rows(_count(transitions == SHIFT)), order)
     transitions = tf.gather(transitions, order)
-    real, reduces = tf.transpose(transitions != NOTHING), tf.transpose(transitions == REDUCE)
-    left, right, first, top, second = pointers(transitions)
+    real, reduces = tf.transpose(transitions != PAD), tf.transpose(transitions == REDUCE)
     parents = tf.where(reduces)[:, ::-1]
+    left, right = child_pointers(transitions)
     rows = _rows(transitions, left, parents, starts)
-    with_nothing = tf.pad(rows, [[0, 0], [1, 0]])
-    remains = first < _count(transitions == SHIFT)[:, tf.newaxis]
-    looks = [tf.where(remains, starts[:, tf.newaxis] + first, 0)]
-    looks += [tf.gather(with_nothing, 1 + nodes, batch_dims=1) for nodes in (top, second)]
-    look_ends = tf.cumsum(_count(real))
-    places = (look_ends - _count(real))[tf.newaxis, :] + rank[:, tf.newaxis]
-    return {
-        "children": _children(rows, left, right, parents),
-        "ends": tf.cumsum(_count(reduces)),
-        "looks": tf.boolean_mask(tf.transpose(tf.stack(looks, axis=-1), [1, 0, 2]), real),
-        "look_ends": look_ends,
-        "whose": parents[:, 0],
-        "rows": tf.gather(rows, rank),
-        "places": tf.where(tf.gather(tf.transpose(real), rank), places, 0),
-    }
+
+    word = buffer_reads(transitions)
+    remains = word < _count(transitions == SHIFT)[:, tf.newaxis]
+    first = tf.where(remains, starts[:, tf.newaxis] + word, 0)
+    rows_or_nothing = tf.pad(rows, [[0, 0], [1, 0]])  # node −1, which is none, has row 0
+    stack = (tf.gather(rows_or_nothing, 1 + nodes, batch_dims=1) for nodes in stack_reads(transitions))
+    reads = tf.transpose(tf.stack([first, *stack], axis=-1), [1, 0, 2])
+    reading = _count(real)
+    read_ends = tf.cumsum(reading)
+    positions = (read_ends - reading)[tf.newaxis, :] + rank[:, tf.newaxis]
+    return Schedule(
+        children=_children(rows, left, right, parents),
+        ends=tf.cumsum(_count(reduces)),
+        rows=tf.gather(rows, rank),
+        reads=tf.boolean_mask(reads, real),
+        read_ends=read_ends,
+        sentence_indices=tf.cast(parents[:, 0], tf.int32),
+        state_positions=tf.where(tf.gather(tf.transpose(real), rank), positions, 0),
+    )
 
 
-def longest_first(lengths):
-    """Numbers of sentences in the order of falling lengths [sentences], and where in that order each sentence is."""
+def longest_first(lengths: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """(order, rank), int32 [sentences]: the indices of sentences by falling lengths, and its inverse."""
     order = tf.argsort(lengths, direction="DESCENDING", stable=True)
     return order, tf.math.invert_permutation(order)
 
 
-def first_rows(words):
+def first_rows(words: tf.Tensor) -> tf.Tensor:
     """The row of each sentence's first word, where sentences have so many words: int32 [sentences]."""
     return 1 + tf.cumsum(words, exclusive=True)
-
-
-def pointers(transitions):
-    """What every step finds: its children, and before it, the buffer's first word and the stack's two highest nodes.
-
-    Args:
-        transitions: int32 [sentences, steps], padded with 0.
-
-    Returns:
-        (left, right, first, top, second), int32 [sentences, steps]. For REDUCE, left and right are the nodes that
-        become one; for SHIFT both are the word taken. `first` is a word, and the number of words where none remains;
-        `top` and `second` are nodes, −1 where the stack is too low.
-    """
-    shifted = tf.cast(transitions == SHIFT, tf.int32)
-    depth = tf.cumsum(shifted - tf.cast(transitions == REDUCE, tf.int32), axis=1)
-    first = tf.cumsum(shifted, axis=1, exclusive=True)
-    second = tf.pad(_below(depth), [[0, 0], [1, 0]], constant_values=-1)[:, :-1]
-    top = tf.zeros_like(transitions) + tf.range(-1, tf.shape(transitions)[1] - 1)
-    left = tf.where(transitions == SHIFT, first, second)
-    right = tf.where(transitions == SHIFT, first, top)
-    return left, right, first, top, second
-
-
-def legal_moves(transitions):
-    """Which moves were legal before each step of these trees.
-
-    Args:
-        transitions: int32 [sentences, steps], padded with 0.
-
-    Returns:
-        bool [sentences, steps, 2]: whether SHIFT (a word remained) and REDUCE (two nodes lay on the stack) were;
-        neither in padding.
-    """
-    shifted = tf.cast(transitions == SHIFT, tf.int32)
-    depth = tf.cumsum(shifted - tf.cast(transitions == REDUCE, tf.int32), axis=1, exclusive=True)
-    remains = tf.cumsum(shifted, axis=1, exclusive=True) < tf.reduce_sum(shifted, axis=1, keepdims=True)
-    real = transitions != NOTHING
-    return tf.stack([real & remains, real & (depth > 1)], axis=-1)
-
-
-def _below(depth):
-    """The node that lies on the stack just below each node: the last before it after which the stack was lower by one.
-
-    Args:
-        depth: int32 [sentences, steps], nodes on the stack after each step.
-
-    Returns:
-        int32 [sentences, steps], −1 where none does.
-    """
-    steps = tf.shape(depth)[1]
-    # Numbers that sort by depth, then by step: the node sought is the last one before (depth − 1, step).
-    keys = depth * steps + tf.range(steps)
-    ordered = tf.sort(keys, axis=1)
-    places = tf.searchsorted(ordered, keys - steps) - 1
-    found = tf.gather(ordered, tf.maximum(places, 0), batch_dims=1)
-    return tf.where(depth > 1, found % steps, -1)
 
 
 def _rows(transitions, left, parents, starts):
     """The row of every node, int32 [sentences, steps]: leaves from their sentence's start, then parents in order."""
     leaves = _count(transitions == SHIFT, axis=None)
-    places = 1 + leaves + tf.range(tf.shape(parents)[0])
-    made = tf.scatter_nd(parents, places, tf.shape(transitions, out_type=parents.dtype))
-    return tf.where(transitions == SHIFT, starts[:, tf.newaxis] + left, made)
+    after_leaves = 1 + leaves + tf.range(tf.shape(parents)[0])
+    rows = tf.scatter_nd(parents, after_leaves, tf.shape(transitions, out_type=parents.dtype))
+    return tf.where(transitions == SHIFT, starts[:, tf.newaxis] + left, rows)
 
 
 def _children(rows, left, right, parents):

@@ -28,7 +28,7 @@ from torch.nn import functional
 
 from worker import begin, say, shapes
 
-NOTHING, SHIFT, REDUCE = 0, 1, 2
+PAD, SHIFT, REDUCE = 0, 1, 2
 UNLIKELY = -1e9
 
 
@@ -224,18 +224,18 @@ def sample(scores, buffers, stacks):
     """A transition for each sentence, drawn from its scores."""
     moves = torch.multinomial(functional.softmax(scores.detach(), 1), 1)[:, 0].tolist()
     going_on = [any(legal(buf, stack)) for buf, stack in zip(buffers, stacks, strict=True)]
-    return [(SHIFT, REDUCE)[move] if going else NOTHING for move, going in zip(moves, going_on, strict=True)]
+    return [(SHIFT, REDUCE)[move] if going else PAD for move, going in zip(moves, going_on, strict=True)]
 
 
 def transition_loss(scores, given):
     """Cross-entropy of the given transitions [steps, batch], padding aside."""
-    return functional.cross_entropy(scores.flatten(0, 1), given.flatten() - SHIFT, ignore_index=NOTHING - SHIFT)
+    return functional.cross_entropy(scores.flatten(0, 1), given.flatten() - SHIFT, ignore_index=PAD - SHIFT)
 
 
 def log_probability(scores, chosen):
     """log p of each sentence's transitions, [batch]."""
     taken = functional.log_softmax(scores, 2).gather(2, (chosen - SHIFT).clamp(min=0)[:, :, None])[:, :, 0]
-    return (taken * (chosen != NOTHING)).sum(0)
+    return (taken * (chosen != PAD)).sum(0)
 
 
 def bundle(states):
@@ -268,7 +268,7 @@ def reversed_words(words):
 
 def without_padding(transitions):
     """[batch, steps] → [steps, batch], no longer than the longest."""
-    longest = int((transitions != NOTHING).sum(1).max())
+    longest = int((transitions != PAD).sum(1).max())
     return torch.from_numpy(transitions[:, :longest].T.astype(np.int64))
 
 

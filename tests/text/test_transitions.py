@@ -1,0 +1,131 @@
+"""The structure computed for whole batches is what a stack and a buffer do, one step after the other."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.layers.trees.tree_batches import left_branching, padded, random_tree, right_branching
+from tfnmt.text.brackets import PAD, REDUCE, SHIFT, from_brackets, to_brackets
+from tfnmt.text.transitions import (
+    are_trees,
+    brackets_at_words,
+    buffer_reads,
+    child_pointers,
+    depths,
+    legal_moves,
+    nodes_below,
+    stack_reads,
+    stack_sizes,
+)
+
+CHURCH = [{"S": SHIFT, "R": REDUCE}[letter] for letter in "SSRSSSSSRRRRSRR"]  # Bradbury's post on SPINN
+
+
+def by_definition(transitions):
+    """What a stack and a buffer say of one tree, step by step: {name: a value for each step}."""
+    stack, word, words, nodes = [], 0, transitions.count(SHIFT), []
+    names = ("first", "top", "second", "shift", "reduce", "left", "right", "size", "below")
+    found = {name: [] for name in names}
+    for step, transition in enumerate(transitions):
+        top, second = ([-1, -1, *stack])[-1], ([-1, -1, *stack])[-2]
+        before = (word, top, second, word < words, len(stack) > 1)
+        if transition == SHIFT:
+            children, word = (word, word), word + 1
+            nodes.append([])
+        else:
+            right, left = stack.pop(), stack.pop()
+            children = (left, right)
+            nodes.append([left, right])
+        stack.append(step)
+        values = (*before, *children, len(stack), ([-1, *stack])[-2])
+        for name, value in zip(names, values, strict=True):
+            found[name].append(value)
+
+    def mark(node, depth):
+        found["depth"][node] = depth
+        for child in nodes[node]:
+            mark(child, depth + 1)
+
+    found["depth"] = [None] * len(transitions)
+    mark(len(transitions) - 1, 0)
+    return found
+
+
+def computed(transitions):
+    """The same names, of a batch."""
+    left, right = child_pointers(transitions)
+    top, second = stack_reads(transitions)
+    shift, reduce = tf.unstack(legal_moves(transitions), axis=-1)
+    return {
+        "first": buffer_reads(transitions),
+        "top": top,
+        "second": second,
+        "shift": shift,
+        "reduce": reduce,
+        "left": left,
+        "right": right,
+        "size": stack_sizes(transitions),
+        "below": nodes_below(transitions),
+        "depth": depths(transitions),
+    }
+
+
+def test_every_function_says_what_a_stack_does():
+    """Of random trees and of those that branch one way, side by side in one padded batch."""
+    random = np.random.default_rng(1)
+    trees = [random_tree(random, int(words)) for words in random.integers(1, 25, 150)]
+    trees += [tree(words) for tree in (left_branching, right_branching) for words in (1, 2, 9, 40)]
+    found = tf.function(computed, input_signature=[tf.TensorSpec([None, None], tf.int32)])(padded(trees))
+    for s, tree in enumerate(trees):
+        for name, expected in by_definition(tree).items():
+            assert found[name][s, : len(tree)].numpy().tolist() == expected, (name, tree)
+    beyond = np.array([[step >= len(tree) for step in range(79)] for tree in trees])
+    for name, value in {"top": -1, "shift": False, "reduce": False, "left": 0, "right": 0, "depth": 0}.items():
+        assert (found[name].numpy()[beyond] == value).all(), name
+
+
+def test_the_example_of_the_post():
+    left, right = child_pointers(tf.constant([CHURCH]))
+    assert left[0].numpy().tolist() == [0, 1, 0, 2, 3, 4, 5, 6, 6, 5, 4, 3, 7, 11, 2]
+    assert right[0].numpy().tolist() == [0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 7, 12, 13]
+    assert depths(tf.constant([CHURCH]))[0].numpy().tolist() == [2, 2, 1, 3, 4, 5, 6, 6, 5, 4, 3, 2, 2, 1, 0]
+
+
+def test_trees_come_back_from_their_pointers():
+    """Brackets → transitions → pointers → brackets."""
+    random = np.random.default_rng(2)
+    for words in (1, 2, 5, 12, 30):
+        text = to_brackets([f"w{i}" for i in range(words)], random_tree(random, words))
+        leaves, transitions = from_brackets(text)
+        left, right = (pointers[0].numpy() for pointers in child_pointers(tf.constant([transitions])))
+
+        def written(node, leaves=leaves, transitions=transitions, left=left, right=right):
+            if transitions[node] == SHIFT:
+                return leaves[left[node]]
+            return f"( {written(left[node])} {written(right[node])} )"
+
+        assert written(len(transitions) - 1) == text
+
+
+@pytest.mark.parametrize("words", [1, 2, 7])
+def test_phrases_begin_and_end_at_words(words):
+    tree = random_tree(np.random.default_rng(words), words)
+    begin, end = brackets_at_words(tf.constant([[*tree, PAD]]), words + 1)
+    tokens = to_brackets(list("abcdefg"[:words]), tree).split()
+    places = [i for i, token in enumerate(tokens) if token not in "()"]
+    runs = [tokens[i + 1 : j] for i, j in zip([-1, *places], [*places, len(tokens)], strict=True)]
+    assert begin.numpy().tolist() == [[*(run.count("(") for run in runs[:-1]), 0]]
+    assert end.numpy().tolist() == [[*(run.count(")") for run in runs[1:]), 0]]
+
+
+def test_what_is_a_tree():
+    rows = {
+        (SHIFT,): True,
+        (SHIFT, SHIFT, REDUCE): True,
+        (SHIFT, REDUCE, SHIFT): False,  # REDUCE finds one node
+        (SHIFT, SHIFT): False,  # two nodes are left
+        (REDUCE,): False,
+        (): False,
+        (SHIFT, SHIFT, REDUCE, REDUCE, SHIFT): False,
+    }
+    assert are_trees(padded(rows)).numpy().tolist() == list(rows.values())

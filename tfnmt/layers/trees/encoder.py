@@ -1,0 +1,104 @@
+"""Encoders of sentences that have a tree: what they share, and the one without a tracker."""
+
+import keras
+import tensorflow as tf
+
+from tfnmt.layers.recurrence import LoopInvariants
+from tfnmt.layers.trees.loop import compose_trees
+from tfnmt.layers.trees.schedule import schedule_by_depth
+from tfnmt.layers.trees.tree_lstm import TreeLSTM
+from tfnmt.text.brackets import PAD
+from tfnmt.text.tokenizer import PADDING
+
+
+class TreeEncoder(keras.layers.Layer):
+    """What encoders of trees share: the leaves before the loop, and the results after it.
+
+    Args:
+        embedding: a layer from words to vectors, `embedding(ids, training=...)`: int32 [sentences, words] → float
+            [sentences, words, embedding.output_size]. Vectors of size 2 · units are the leaves, h and c side by side;
+            others are projected to that size first.
+        units: size of h and of c.
+    """
+
+    def __init__(self, embedding: keras.layers.Layer, units: int, **options):
+        super().__init__(**options)
+        self.embedding = embedding
+        self.units = self.output_size = units
+        self.projection = None
+        if embedding.output_size != 2 * units:
+            self.projection = keras.layers.Dense(2 * units, name="projection")
+
+    def build(self, input_shape=None) -> None:
+        self.embedding.build(None)
+        if self.projection is not None:
+            self.projection.build((None, self.embedding.output_size))
+
+    def leaves(self, words: tf.Tensor, training: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
+        """int32 [sentences, words], padded with 0 → (h, c), each float [real words, units], padding left out."""
+        real = tf.boolean_mask(words, words != PADDING)
+        vectors = self.embedding(real[tf.newaxis], training=training)
+        vectors = tf.reshape(vectors, [-1, self.embedding.output_size])
+        if self.projection is not None:
+            vectors = self.projection(vectors)
+        h, c = tf.split(vectors, 2, axis=1)
+        return h, c
+
+    def results(self, h: tf.Tensor, rows: tf.Tensor, transitions: tf.Tensor) -> dict[str, tf.Tensor]:
+        """The encoder's results of the table's h [.., units], the row of every node and the transitions."""
+        steps = tf.math.count_nonzero(transitions != PAD, axis=1, dtype=tf.int32)
+        roots = tf.gather(rows, tf.maximum(steps - 1, 0), batch_dims=1)
+        return {"root": tf.gather(h, roots), "nodes": tf.gather(h, rows), "transitions": transitions}
+
+    def get_config(self) -> dict:
+        """The arguments of the constructor."""
+        embedding = keras.saving.serialize_keras_object(self.embedding)
+        return {**super().get_config(), "embedding": embedding, "units": self.units}
+
+    @classmethod
+    def from_config(cls, config: dict) -> "TreeEncoder":
+        """The inverse of `get_config`."""
+        return cls(**config | {"embedding": keras.saving.deserialize_keras_object(config["embedding"])})
+
+
+@keras.saving.register_keras_serializable("tfnmt")
+class TreeLSTMEncoder(TreeEncoder):
+    """SPINN-PI-NT (Bowman et al. 2016, arXiv:1603.06021): parsed input, no tracker. A TreeLSTM over given trees.
+
+    Without a tracker nothing goes from left to right, so all phrases of one depth, over all sentences, are one product:
+    there are as many iterations as the highest tree has levels, and no row is composed in vain.
+    """
+
+    def __init__(self, embedding: keras.layers.Layer, units: int, **options):
+        super().__init__(embedding, units, **options)
+        self.compose = TreeLSTM(units, name="compose")
+
+    def build(self, input_shape=None) -> None:
+        super().build()
+        self.compose.build()
+
+    def call(self, inputs: dict[str, tf.Tensor], training: bool = False) -> dict[str, tf.Tensor]:
+        """Encode sentences along their trees.
+
+        Args:
+            inputs: a dictionary: "words" int32 [sentences, words], "transitions" int32 [sentences, steps] (see
+                `tfnmt.text.transitions`), both padded with 0.
+            training: whether the word vectors are trained (dropout, batch normalisation).
+
+        Returns:
+            A dictionary: "root" float [sentences, units], h of every sentence's root; "nodes" float [sentences, steps,
+            units], h of every node, zeros in padding; "transitions", those given.
+        """
+        schedule = schedule_by_depth(inputs["transitions"])
+        (h, _), _ = compose_trees(
+            self._step,
+            self.leaves(inputs["words"], training),
+            schedule,
+            weights=self.compose.loop_weights(),
+            constants=self.compose.loop_constants(),
+        )
+        return self.results(h, schedule.rows, inputs["transitions"])
+
+    def _step(self, inputs, states, invariants: LoopInvariants):
+        """All phrases of one depth."""
+        return self.compose.step(inputs["h"], inputs["c"], invariants), states
