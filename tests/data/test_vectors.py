@@ -1,4 +1,4 @@
-"""Word vectors: the same matrix from either kind of file, and what is wrong with a file."""
+"""Word vectors: the same matrix from both formats, and errors in the files."""
 
 import gzip
 
@@ -52,12 +52,12 @@ def test_every_kind_of_file_gives_the_same_matrix(tmp_path):
 @pytest.mark.parametrize(
     "lines, message",
     [
-        (["the 1 2", "a 1"], "line 2: 1 numbers after the word, where line 1 has 2"),
-        (["the"], "line 1: 0 numbers"),
-        (["the 1 2", "dog 1 x"], "line 2: not all that follows the word is numbers"),
-        (["dog 1 nan"], "line 1: a number is not finite"),
-        (["cat 1 2"], "not one of the 4 words of the vocabulary has a vector there"),
-        ([], "not one of the 4 words"),
+        (["the 1 2", "a 1"], "line 2: 1 values after the word, but line 1 has 2"),
+        (["the"], "line 1: 0 values"),
+        (["the 1 2", "dog 1 x"], "line 2: the values after the word are not all numbers"),
+        (["dog 1 nan"], "line 1: a value is not finite"),
+        (["cat 1 2"], "has no vector for any of the 4 words of the vocabulary"),
+        ([], "has no vector for any of the 4 words"),
     ],
 )
 def test_broken_text(lines, message, tmp_path):
@@ -65,9 +65,9 @@ def test_broken_text(lines, message, tmp_path):
         read_vectors(write(tmp_path / "glove.txt", *lines), TOKENIZER, seed=1)
 
 
-def test_size_of_what_has_none(tmp_path):
+def test_the_size_of_vectors_in_a_broken_file(tmp_path):
     for lines in ([], [""], ["the"]):
-        with pytest.raises(UserError, match=r"glove\.txt, line 1: not a word and numbers"):
+        with pytest.raises(UserError, match=r"glove\.txt, line 1: must be a word and the values"):
             vectors_size(write(tmp_path / "glove.txt", *lines))
 
 
@@ -78,10 +78,10 @@ def test_broken_arrays(tmp_path):
         (np.zeros([2, 3]), ["a"], r"vocab\.txt: 1 words for 2 rows of vectors\.npy"),
         (np.zeros([2]), ["a", "b"], r"vectors\.npy: holds float64 \[2\]"),
         (np.zeros([2, 3], int), ["a", "b"], r"it must be floats \[words, size\]"),
-        (np.array([[1, 2], [np.inf, 3]]), ["a", "dog"], r"vectors\.npy, row 2: a number is not finite"),
+        (np.array([[1, 2], [np.inf, 3]]), ["a", "dog"], r"vectors\.npy, row 2: a value is not finite"),
     ):
         with pytest.raises(UserError, match=message):
             read_vectors(write_array(tmp_path, rows, words), TOKENIZER, seed=1)
     write(tmp_path / "vectors.npy", "text")
-    with pytest.raises(UserError, match=r"vectors\.npy: not an array that NumPy wrote"):
+    with pytest.raises(UserError, match=r"vectors\.npy: not a NumPy array"):
         read_vectors(tmp_path / "vectors.npy", TOKENIZER, seed=1)

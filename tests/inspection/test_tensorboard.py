@@ -94,7 +94,7 @@ def test_word_vectors_and_sentence_summaries_are_projected(runs):
     np.testing.assert_allclose(vectors, model.encoder.E.embeddings.numpy()[: len(vectors)], rtol=1e-4, atol=1e-6)
     labels = (logs / "source_words_labels.tsv").read_text(encoding="utf-8").splitlines()
     assert len(labels) == len(vectors)
-    assert labels[5] == model.source_tokenizer.words(tf.constant([5])).numpy()[0].decode()
+    assert labels[5] == model.source_tokenizer.ids_to_tokens(tf.constant([5])).numpy()[0].decode()
     sentences = (logs / "sentence_summaries_labels.tsv").read_text(encoding="utf-8").splitlines()
     assert sentences[0] == "sentence\twords" and len(sentences) == 1 + 7
 

@@ -1,4 +1,4 @@
-"""Tokenizers: what goes in comes out, in the graph, in files, in a SavedModel, and after a seed is set."""
+"""Tokenizers: round trips of text, in the graph, through files, in a SavedModel, and after a seed is set."""
 
 import json
 import unicodedata
@@ -67,7 +67,7 @@ def test_ids_are_int32_and_within_the_vocabulary(tokenizer):
     assert flat.max() < tokenizer.vocabulary_size
 
 
-def test_decoding_stops_before_end_and_passes_over_padding_and_start(tokenizer):
+def test_decoding_stops_at_end_and_ignores_padding_and_start(tokenizer):
     first, second = (row.tolist() for row in tokenizer.encode(tf.constant(["Ein Mann", "zwei"])).numpy())
     rows = [[START, *first, END, *second], [PADDING, *second, PADDING, END], [END], []]
     ragged = tf.ragged.constant(rows, dtype=tf.int64)
@@ -82,31 +82,31 @@ def test_empty_text_and_empty_batch(tokenizer):
     assert tokenizer.decode(tf.zeros([2, 0], tf.int32)).numpy().tolist() == [b"", b""]
 
 
-def test_words_name_every_id_in_any_shape(tokenizer):
-    assert tokenizer.words(tf.constant([[PADDING, UNKNOWN], [START, END]])).numpy().tolist() == [
+def test_every_id_has_a_token(tokenizer):
+    assert tokenizer.ids_to_tokens(tf.constant([[PADDING, UNKNOWN], [START, END]])).numpy().tolist() == [
         [b"<pad>", b"<unk>"],
         [b"<s>", b"</s>"],
     ]
-    names = tokenizer.words(tf.range(tokenizer.vocabulary_size)).numpy()
+    names = tokenizer.ids_to_tokens(tf.range(tokenizer.vocabulary_size)).numpy()
     assert len(set(names)) == tokenizer.vocabulary_size
-    assert tokenizer.words(tokenizer.vocabulary_size).numpy() == b"<unk>"
+    assert tokenizer.ids_to_tokens(tokenizer.vocabulary_size).numpy() == b"<unk>"
 
 
-def test_what_was_never_seen_is_unknown(tokenizer):
+def test_unseen_text_is_unknown(tokenizer):
     assert UNKNOWN in tokenizer.encode(tf.constant(["日本"])).numpy()[0]
     assert "<unk>" in decoded(tokenizer, ["日本"])[0]
     assert tokenizer.encode(tf.constant([b"\xff\xfe"])).numpy()[0][-1] == UNKNOWN
 
 
-def test_surfaces_stand_for_the_ids_and_unknown_words_can_be_given_back(tokenizer):
+def test_surface_forms_match_the_ids_and_can_replace_unknown_tokens(tokenizer):
     texts = tf.constant([PLAIN[0], "Ein 猫 sieht", ""])
-    ids, surfaces = tokenizer.encode(texts), tokenizer.surfaces(texts)
-    assert surfaces.row_lengths().numpy().tolist() == ids.row_lengths().numpy().tolist()
-    back = tokenizer.decode(ids.to_tensor(PADDING), unknown=surfaces.to_tensor(""))
+    ids, forms = tokenizer.encode(texts), tokenizer.surface_forms(texts)
+    assert forms.row_lengths().numpy().tolist() == ids.row_lengths().numpy().tolist()
+    back = tokenizer.decode(ids.to_tensor(PADDING), unknown_tokens=forms.to_tensor(""))
     assert back[1:].numpy().tolist() == [text.encode() for text in tokenized(["Ein 猫 sieht", ""], tokenizer)]
     assert back[0] == tokenizer.decode(ids)[0]
     begins = tokenizer.begins_word(ids.to_tensor(PADDING)[0, : ids.row_lengths()[0]])
-    words = len(tokenizer.surfaces([PLAIN[0]])[0]) if tokenizer.kind == "word" else len(PLAIN[0].split())
+    words = len(tokenizer.surface_forms([PLAIN[0]])[0]) if tokenizer.kind == "word" else len(PLAIN[0].split())
     assert int(tf.reduce_sum(tf.cast(begins, tf.int32))) == words
 
 
@@ -114,7 +114,7 @@ def tokenized(texts, tokenizer):
     return [text.lower() if tokenizer.options()["lowercase"] else text for text in texts]
 
 
-def test_special_names_in_the_text_are_only_text(tokenizer):
+def test_special_tokens_in_the_text_are_plain_text(tokenizer):
     ids = tokenizer.encode(tf.constant(["<s> <pad> </s>"])).numpy()[0]
     assert not {PADDING, START, END} & set(ids.tolist())
 
@@ -125,20 +125,20 @@ def test_composed_and_decomposed_letters_are_the_same(tokenizer):
     assert composed.tolist() == decomposed.tolist()
 
 
-def test_files_give_it_back(tokenizer, tmp_path):
+def test_saved_files_restore_it(tokenizer, tmp_path):
     tokenizer.save(tmp_path, "source")
     loaded = load_tokenizer(tmp_path, "source")
     assert loaded.get_config() == tokenizer.get_config()
     assert decoded(loaded, PLAIN) == decoded(tokenizer, PLAIN)
 
 
-def test_configuration_gives_it_back(tokenizer):
+def test_its_configuration_restores_it(tokenizer):
     config = json.loads(json.dumps(tokenizer.get_config()))
     assert tokenizer_from_config(config).get_config() == tokenizer.get_config()
     assert type(tokenizer).from_config(config).get_config() == tokenizer.get_config()
 
 
-def test_saved_model_carries_it(tokenizer, tmp_path):
+def test_a_saved_model_includes_it(tokenizer, tmp_path):
     module = tf.Module()
     module.tokenizer = tokenizer
     module.there_and_back = tf.function(
@@ -150,7 +150,7 @@ def test_saved_model_carries_it(tokenizer, tmp_path):
     assert [line.decode() for line in loaded.there_and_back(tf.constant(PLAIN)).numpy()] == decoded(tokenizer, PLAIN)
 
 
-def test_setting_a_seed_leaves_it_alone(tokenizer):
+def test_setting_a_seed_does_not_break_it(tokenizer):
     encode = tf.function(lambda text: tokenizer.encode(text).flat_values)
     text = tf.constant(PLAIN[:2])
     before = encode(text).numpy().tolist()
@@ -214,7 +214,7 @@ def test_word_vocabulary_goes_by_frequency_then_alphabet():
 def test_punctuation_is_split_off_and_attached_again():
     text = "The dog's \"well-known\" bone (1,000.5 g), isn't it? Yes: “so” it is!"
     tokenizer = WordTokenizer.train([text], split_punctuation=True)
-    words = [word.decode() for word in tokenizer.words(tokenizer.encode(tf.constant([text]))[0]).numpy()]
+    words = [word.decode() for word in tokenizer.ids_to_tokens(tokenizer.encode(tf.constant([text]))[0]).numpy()]
     expected = "The dog's \" well-known \" bone ( 1,000.5 g ) , isn't it ? Yes : “ so ” it is !"
     assert " ".join(words) == expected
     assert decoded(tokenizer, [text]) == [text]

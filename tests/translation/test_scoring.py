@@ -43,7 +43,7 @@ def test_a_word_is_the_sum_of_its_tokens():
     ids = tokenizer.encode([target]).numpy()[0]
     logits = model({"source": model.source_ids([source]), "target": np.array([[START, *ids]], np.int32)})
     log_p = np.take_along_axis(tf.nn.log_softmax(logits)[0].numpy(), np.array([[*ids, 3]]).T, axis=1)[:, 0]
-    begins = [piece.decode().startswith("▁") for piece in tokenizer.words(ids).numpy()]
+    begins = [piece.decode().startswith("▁") for piece in tokenizer.ids_to_tokens(ids).numpy()]
     expected = [part.sum() for part in np.split(log_p, [*np.flatnonzero(begins)[1:], len(ids)])]
     one, empty = Scorer(model).score([source, source], [target, ""])
     np.testing.assert_allclose(one.words, expected, rtol=1e-4)

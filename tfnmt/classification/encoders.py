@@ -1,7 +1,7 @@
 """The registry of sentence encoders: the layer of each, its arguments, and what it can do.
 
-To add an encoder, write its layer and name it in `ENCODERS`, or call `register_encoder` from a program. Layers are
-imported when they are made, so that reading the registry needs no TensorFlow.
+To add an encoder, write its layer and name it in `ENCODERS`. Layers are imported when they are made, so the registry is
+read without TensorFlow.
 """
 
 from __future__ import annotations
@@ -82,17 +82,6 @@ def make_encoder(configuration: ClassifierConfiguration, vocabulary_size: int) -
     encoder = layer(embedding, **spec.arguments(c), name="encoder")
     encoder.build(None)
     return encoder
-
-
-def register_encoder(spec: EncoderSpec) -> None:
-    """Add an encoder of a program's own; `encoder=NAME` of a `ClassifierConfiguration` chooses it.
-
-    Raises:
-        ValueError: there is one of that name.
-    """
-    if spec.name in ENCODERS:
-        raise ValueError(f"there is an encoder named {spec.name!r} already")
-    ENCODERS[spec.name] = spec
 
 
 def _recurrent(cell: str) -> Arguments:

@@ -1,7 +1,7 @@
 """Parallel text: two line-aligned files, or one .tsv of source TAB target; plain or .gz; streamed.
 
-Lines end with a line feed; carriage returns and byte order marks are dropped, so that files written on Windows read the
-same.
+Lines end with a line feed. Carriage returns and byte order marks are removed, so that files from Windows give the same
+text.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from tfnmt.errors import UserError
 
 
 def check_parallel(source: str | Path, target: str | Path | None = None) -> int:
-    """Reads everything once and returns the number of pairs. Empty and very long lines are not errors.
+    """Check whole files; returns the number of pairs. Empty and very long lines are not errors.
 
     Args:
         source: file of source sentences; without `target`, a .tsv file of both sides.
@@ -40,7 +40,7 @@ def check_parallel(source: str | Path, target: str | Path | None = None) -> int:
 
 
 def read_parallel(source: str | Path, target: str | Path | None = None) -> tf.data.Dataset:
-    """The pairs (source, target), scalar strings, in order; arguments as `check_parallel`, to call before."""
+    """A dataset of the pairs (source, target), scalar strings, in order; arguments as for `check_parallel`."""
     if target is not None:
         return tf.data.Dataset.zip(_text_lines(source), _text_lines(target))
     _require_tsv(source)
@@ -53,7 +53,7 @@ def read_parallel(source: str | Path, target: str | Path | None = None) -> tf.da
 
 
 def read_sides(source: str | Path, target: str | Path | None = None) -> tuple[Iterator[str], Iterator[str]]:
-    """The lines of the source and those of the target; arguments as `check_parallel`."""
+    """The lines of the source and the lines of the target; arguments as for `check_parallel`."""
     if target is not None:
         return read_lines(source), read_lines(target)
     _require_tsv(source)
@@ -71,16 +71,16 @@ class ParallelFiles:
     source: str
     target: str | None = None
 
-    def check(self):
-        """Read everything once; see `check_parallel` for the errors."""
+    def check(self) -> int:
+        """Check the whole files; returns the number of pairs. See `check_parallel` for the errors."""
         return check_parallel(self.source, self.target)
 
-    def pairs(self):
-        """A `tf.data.Dataset` of (source, target), scalar strings."""
+    def pairs(self) -> tf.data.Dataset:
+        """A dataset of the pairs (source, target), scalar strings."""
         return read_parallel(self.source, self.target)
 
-    def sides(self):
-        """Two iterators of lines."""
+    def sides(self) -> tuple[Iterator[str], Iterator[str]]:
+        """The lines of the source and the lines of the target."""
         return read_sides(self.source, self.target)
 
 
@@ -94,12 +94,12 @@ def _require_tsv(path: str | Path) -> None:
 
 
 def _check(path: str | Path, tabs: int | None = None) -> int:
-    """The number of lines of a file, every one with so many TABs, where a number is given."""
+    """The number of lines of a file. Every line must have `tabs` TABs, unless that is None."""
     number = 0
     for number, line in enumerate(read_lines(path), start=1):
         found = line.count("\t")
         if tabs is not None and found != tabs:
-            raise UserError(f"{path}, line {number}: {found} TABs, where one must part source and target")
+            raise UserError(f"{path}, line {number}: {found} TABs; there must be one, between source and target")
     if not number:
         raise UserError(f"{path}: the file is empty")
     return number

@@ -1,4 +1,4 @@
-"""Word vectors learned elsewhere, for the words of a vocabulary: GloVe's text files, or .npy with vocab.txt."""
+"""Pretrained word vectors for the words of a vocabulary: GloVe's text files, or .npy with vocab.txt."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,25 +9,25 @@ import tensorflow as tf
 
 from tfnmt.data.lines import read_lines
 from tfnmt.errors import UserError
-from tfnmt.text.tokenizer import SPECIAL_WORDS
+from tfnmt.text.tokenizer import SPECIAL_TOKENS
 from tfnmt.text.tokenizers import PADDING, WordTokenizer
 
-# Words without a vector get one of random numbers up to this. GloVe's own are about ten times as large.
 UNKNOWN_SCALE = 0.05
+"""Words without a pretrained vector get uniform random values up to this. GloVe's own are about ten times as large."""
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of a vocabulary has vectors; `str()` says so in one line."""
+    """How much of a vocabulary has vectors; `str()` gives one line."""
 
     words: int
-    """In the vocabulary."""
+    """Words of the vocabulary."""
     found: int
-    """Of them, those with a vector."""
+    """Words with a vector."""
     occurrences: int
-    """Of any words in the text."""
+    """Occurrences of all words in the text."""
     found_occurrences: int
-    """Of those with a vector."""
+    """Occurrences of words with a vector."""
 
     def __str__(self) -> str:
         share = 100 * self.found_occurrences / max(1, self.occurrences)
@@ -37,25 +37,25 @@ class Coverage:
 def read_vectors(
     path: str | Path, tokenizer: WordTokenizer, seed: int, word_counts: Mapping[str, int] | None = None
 ) -> tuple[np.ndarray, Coverage]:
-    """The matrix of an embedding.
+    """The embedding matrix of a vocabulary.
 
     Args:
-        path: a text file, also .gz, of `word number number ...` a line, as GloVe's; or a .npy file of numbers
-            [words, size] with vocab.txt beside it, whose line i is the word of row i. Streamed: only the vectors of
-            the vocabulary are held. Of a word that comes twice the first counts.
-        tokenizer: its vocabulary is looked up as it stands (lowercased if it is).
-        seed: of the small random vectors that the other words get.
-        word_counts: how often each word stands in the text (`ExampleDataset.word_counts`); without it, every word of
+        path: a text file, also .gz, with `word value value ...` on each line, as GloVe's; or a .npy file of floats
+            [words, size] with vocab.txt beside it, whose line i is the word of row i. It is streamed: only vectors of
+            the vocabulary are kept in memory. For a word that occurs twice, the first vector is used.
+        tokenizer: of the vocabulary.
+        seed: of the small random vectors of words that are not in the file.
+        word_counts: how often each word occurs in the text (`ExampleDataset.word_counts`); without it, every word of
             the vocabulary counts once.
 
     Returns:
-        (float32 [vocabulary_size, size] with zeros for PADDING, how much was found).
+        (float32 [vocabulary_size, size] with zeros for PADDING, the `Coverage`).
 
     Raises:
-        UserError: a file cannot be read, or a line has too few numbers, or something else (names the line).
+        UserError: a file cannot be read, or a line is wrong (names it).
     """
     path = Path(path)
-    ids = {word: number for number, word in enumerate(tokenizer.vocabulary(), start=len(SPECIAL_WORDS))}
+    ids = {word: i for i, word in enumerate(tokenizer.vocabulary(), start=len(SPECIAL_TOKENS))}
     read = _read_array if path.suffix == ".npy" else _read_text
     matrix, found = None, np.zeros(tokenizer.vocabulary_size, bool)
     for word, vector in read(path, ids):
@@ -67,7 +67,7 @@ def read_vectors(
             matrix[ids[word]] = vector
             found[ids[word]] = True
     if matrix is None:
-        raise UserError(f"{path}: not one of the {len(ids):,} words of the vocabulary has a vector there")
+        raise UserError(f"{path}: has no vector for any of the {len(ids):,} words of the vocabulary")
     counts = word_counts or dict.fromkeys(ids, 1)
     ids_in_text = tokenizer.encode(tf.constant(list(counts))).flat_values.numpy()
     occurrences = np.bincount(ids_in_text, list(counts.values()), tokenizer.vocabulary_size).astype(int)
@@ -75,7 +75,7 @@ def read_vectors(
 
 
 def vectors_size(path: str | Path) -> int:
-    """How many numbers a vector of the file has; its form and errors as for `read_vectors`."""
+    """The size of the vectors in a file; its format and errors are those of `read_vectors`."""
     path = Path(path)
     if path.suffix == ".npy":
         return _load(path).shape[1]
@@ -84,49 +84,49 @@ def vectors_size(path: str | Path) -> int:
         if size:
             return size
         break
-    raise UserError(f"{path}, line 1: not a word and numbers after it")
+    raise UserError(f"{path}, line 1: must be a word and the values of its vector")
 
 
-def _read_text(path: Path, wanted: Mapping[str, int]) -> Iterator[tuple[str, np.ndarray]]:
-    """Words that are wanted, with their vectors. GloVe has words with spaces in them: never wanted, and passed over."""
+def _read_text(path: Path, vocabulary: Mapping[str, int]) -> Iterator[tuple[str, np.ndarray]]:
+    """The words of the vocabulary in the file, with their vectors. GloVe's words that contain spaces are skipped."""
     size = None
     for number, line in enumerate(read_lines(path), start=1):
         line = line.rstrip(" ")
         word, _, rest = line.partition(" ")
-        numbers = rest.count(" ") + 1 if rest else 0
+        values = rest.count(" ") + 1 if rest else 0
         if size is None:
-            size = numbers
-        if numbers < size or size == 0:
-            raise UserError(f"{path}, line {number}: {numbers} numbers after the word, where line 1 has {size}")
-        if word in wanted and numbers == size:
+            size = values
+        if values < size or size == 0:
+            raise UserError(f"{path}, line {number}: {values} values after the word, but line 1 has {size}")
+        if word in vocabulary and values == size:
             try:
                 vector = np.array(rest.split(" "), np.float32)
             except ValueError as error:
-                raise UserError(f"{path}, line {number}: not all that follows the word is numbers") from error
+                raise UserError(f"{path}, line {number}: the values after the word are not all numbers") from error
             _require_finite(vector, path, number)
             yield word, vector
 
 
-def _read_array(path: Path, wanted: Mapping[str, int]) -> Iterator[tuple[str, np.ndarray]]:
+def _read_array(path: Path, vocabulary: Mapping[str, int]) -> Iterator[tuple[str, np.ndarray]]:
     rows = _load(path)
-    vocabulary = path.with_name("vocab.txt")
-    words = list(read_lines(vocabulary))
+    words_file = path.with_name("vocab.txt")
+    words = list(read_lines(words_file))
     if len(words) != len(rows):
-        raise UserError(f"{vocabulary}: {len(words):,} words for {len(rows):,} rows of {path.name}")
+        raise UserError(f"{words_file}: {len(words):,} words for {len(rows):,} rows of {path.name}")
     for number, (word, row) in enumerate(zip(words, rows, strict=True), start=1):
-        if word in wanted:
+        if word in vocabulary:
             _require_finite(row, path, number)
             yield word, row
 
 
 def _load(path: Path) -> np.ndarray:
-    """[words, size], left in its file."""
+    """The array [words, size], memory-mapped."""
     try:
         rows = np.load(path, mmap_mode="r")
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
     except ValueError as error:
-        raise UserError(f"{path}: not an array that NumPy wrote: {error}") from error
+        raise UserError(f"{path}: not a NumPy array: {error}") from error
     if rows.ndim != 2 or rows.dtype.kind != "f":
         raise UserError(f"{path}: holds {rows.dtype} {list(rows.shape)}; it must be floats [words, size]")
     return rows
@@ -134,4 +134,4 @@ def _load(path: Path) -> np.ndarray:
 
 def _require_finite(vector: np.ndarray, path: Path, number: int) -> None:
     if not np.isfinite(vector).all():
-        raise UserError(f"{path}, {'row' if path.suffix == '.npy' else 'line'} {number}: a number is not finite")
+        raise UserError(f"{path}, {'row' if path.suffix == '.npy' else 'line'} {number}: a value is not finite")

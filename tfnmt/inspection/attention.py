@@ -59,4 +59,4 @@ def draw_attention(matrices: Sequence[Matrix]) -> Figure:
 
 
 def _words(tokenizer, ids):
-    return [word.decode("utf-8").replace("▁", " ").strip() or "▁" for word in tokenizer.words(ids).numpy()]
+    return [word.decode("utf-8").replace("▁", " ").strip() or "▁" for word in tokenizer.ids_to_tokens(ids).numpy()]

@@ -47,5 +47,5 @@ def word_table(tokenizer: Tokenizer, embeddings: tf.Tensor | tf.Variable) -> Tab
         embeddings: float [words, size].
     """
     ids = tf.range(min(PROJECTED_WORDS, tokenizer.vocabulary_size))
-    words = [word.decode("utf-8") for word in tokenizer.words(ids).numpy()]
+    words = [word.decode("utf-8") for word in tokenizer.ids_to_tokens(ids).numpy()]
     return tf.gather(embeddings, ids), {"word": words}

@@ -1,4 +1,4 @@
-"""Subwords: SentencePiece models, trained here, run inside the graph by tensorflow-text."""
+"""Subwords: trains SentencePiece models and runs them inside the graph with tensorflow-text."""
 
 import base64
 import hashlib
@@ -21,31 +21,31 @@ from tfnmt.text.tokenizer import (
     START,
     UNKNOWN,
     Tokenizer,
-    content,
-    known_ids,
     normalize,
     normalized_chunks,
-    written,
+    remove_special_ids,
+    replace_invalid_ids,
+    tokens_of_text,
 )
 
-# All that Unicode calls white space becomes a plain space: no piece hides a tab or a no-break space. Beyond
-# this, and NFC before it, text is left as it is; SentencePiece's own choice (NFKC) would rewrite "½".
+# All Unicode white space becomes a plain space, so that no piece contains a tab or a no-break space. Apart from this
+# and NFC, the text is not changed; SentencePiece's default (NFKC) would rewrite "½".
 _WHITE_SPACE = [*range(0x09, 0x0E), 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), *range(0x2028, 0x202A)]
 _WHITE_SPACE += [0x202F, 0x205F, 0x3000]
-# How a piece shows that a word begins with it.
-SPACE = "▁"
-# SentencePiece keeps its training text in memory: from a larger corpus, a random sample of this many lines.
+# At the beginning of a piece: a word begins with it.
+WORD_MARK = "▁"
+# SentencePiece keeps its training text in memory. From a larger corpus it takes a random sample of this many lines.
 _LARGEST_SAMPLE = 1_000_000
 
 
 class SubwordTokenizer(Tokenizer):
     """Text <-> ids of SentencePiece subwords (Kudo and Richardson 2018, https://aclanthology.org/D18-2012).
 
-    Decoding what was encoded gives the text back exactly, except that it is in Unicode form NFC, that a run
-    of white space is one space, and that characters never seen in training print as "<unk>".
+    Decoding restores the encoded text, except that it is in Unicode form NFC, each run of white space is one space, and
+    characters that were not in the training text become "<unk>".
 
     Args:
-        model: the bytes of a SentencePiece model whose first four ids are `SPECIAL_WORDS`.
+        model: the bytes of a SentencePiece model whose first four ids are `SPECIAL_TOKENS`.
         lowercase: whether text is lowercased before it is encoded.
     """
 
@@ -58,7 +58,7 @@ class SubwordTokenizer(Tokenizer):
         self.lowercase = lowercase
         try:
             self._pieces = tf_text.SentencepieceTokenizer(model=model)
-            self._pieces._model_resource = _LastingModel(model)
+            self._pieces._model_resource = _NamedModel(model)
             self.vocabulary_size = int(self._pieces.vocab_size())
         except tf.errors.OpError as error:
             raise UserError("this is not a SentencePiece model: its bytes cannot be read") from error
@@ -73,17 +73,17 @@ class SubwordTokenizer(Tokenizer):
         character_coverage: float = 1.0,
         seed: int = 0,
     ) -> "SubwordTokenizer":
-        """Learns `vocabulary_size` pieces (the four special ones among them) from `lines`, streamed.
+        """Learns `vocabulary_size` pieces (including the four special ones) from `lines`, streamed.
 
-        For a joint vocabulary, chain the lines of both sides. Lines over 4,192 bytes are passed over.
+        For a joint vocabulary, chain the lines of both sides. Lines over 4,192 bytes are skipped.
 
         Args:
             model_type: "unigram" (Kudo 2018) or "bpe" (Sennrich et al. 2016).
-            character_coverage: share of the text's characters to keep; the rarest beyond it become "<unk>".
-            seed: picks the sample of lines used when there are more than a million.
+            character_coverage: share of the text's characters in the vocabulary; rarer ones become "<unk>".
+            seed: of the sample of lines if there are more than a million.
 
         Raises:
-            UserError: no text, or a vocabulary size that the text cannot give; names the nearest possible.
+            UserError: no text, or a vocabulary size that is impossible for the text; names the nearest possible one.
         """
         sentencepiece.set_random_generator_seed(seed)
         chunks = normalized_chunks(lines, lowercase)
@@ -109,7 +109,7 @@ class SubwordTokenizer(Tokenizer):
                     minloglevel=2,
                 )
             except RuntimeError as error:
-                raise _explained(error, vocabulary_size) from error
+                raise _explain(error, vocabulary_size) from error
         description = sentencepiece_model_pb2.ModelProto.FromString(model.getvalue())
         description.normalizer_spec.ClearField("normalization_rule_tsv")  # the temporary file's name
         return cls(description.SerializeToString(deterministic=True), lowercase)
@@ -118,28 +118,28 @@ class SubwordTokenizer(Tokenizer):
         """string [batch] -> ragged int32 [batch, (length)], without START and END."""
         return self._pieces.tokenize(normalize(text, self.lowercase))
 
-    def surfaces(self, text: tf.Tensor) -> tf.RaggedTensor:
-        """string [batch] -> ragged string [batch, (length)]: the parts of the text, without white space."""
+    def surface_forms(self, text: tf.Tensor) -> tf.RaggedTensor:
+        """string [batch] -> ragged string [batch, (length)]: the text of each piece, without white space."""
         text = normalize(text, self.lowercase)
         _, starts, ends = self._pieces.tokenize_with_offsets(text)
-        text_of_each = tf.gather(text, starts.value_rowids())
-        parts = tf.strings.substr(text_of_each, starts.flat_values, ends.flat_values - starts.flat_values)
+        sentences = tf.gather(text, starts.value_rowids())
+        parts = tf.strings.substr(sentences, starts.flat_values, ends.flat_values - starts.flat_values)
         return starts.with_flat_values(tf.strings.strip(parts))
 
-    def decode(self, ids: tf.Tensor | tf.RaggedTensor, unknown: tf.Tensor | None = None) -> tf.Tensor:
-        """Integers [batch, length], dense or ragged -> string [batch]: what stands before the first END."""
-        if unknown is None:
-            return self._pieces.detokenize(content(ids, self.vocabulary_size))
-        text = tf.strings.reduce_join(written(self, ids, unknown), axis=1)
-        return tf.strings.strip(tf.strings.regex_replace(text, SPACE, " "))
+    def decode(self, ids: tf.Tensor | tf.RaggedTensor, unknown_tokens: tf.Tensor | None = None) -> tf.Tensor:
+        """Ids up to the first END as text; see `Tokenizer.decode`."""
+        if unknown_tokens is None:
+            return self._pieces.detokenize(remove_special_ids(ids, self.vocabulary_size))
+        text = tf.strings.reduce_join(tokens_of_text(self, ids, unknown_tokens), axis=1)
+        return tf.strings.strip(tf.strings.regex_replace(text, WORD_MARK, " "))
 
-    def words(self, ids: tf.Tensor) -> tf.Tensor:
-        """The piece of each id ("▁" begins a word): integers of any shape -> string, same shape."""
-        return self._pieces.id_to_string(known_ids(ids, self.vocabulary_size))
+    def ids_to_tokens(self, ids: tf.Tensor) -> tf.Tensor:
+        """The piece of each id ("▁" marks the beginning of a word): integers of any shape -> string, same shape."""
+        return self._pieces.id_to_string(replace_invalid_ids(ids, self.vocabulary_size))
 
     def begins_word(self, ids: tf.Tensor) -> tf.Tensor:
         """Whether each id's piece begins with "▁": integers of any shape -> bool, same shape."""
-        return tf.strings.substr(self.words(ids), 0, len(SPACE.encode())) == SPACE
+        return tf.strings.substr(self.ids_to_tokens(ids), 0, len(WORD_MARK.encode())) == WORD_MARK
 
     def get_config(self) -> dict:
         model = base64.b64encode(self.model).decode("ascii")
@@ -162,25 +162,25 @@ class SubwordTokenizer(Tokenizer):
         return cls(asset, **options)
 
 
-class _LastingModel(tf.saved_model.experimental.TrackableResource):
-    """A SentencePiece model that outlives `tf.random.set_seed`.
+class _NamedModel(tf.saved_model.experimental.TrackableResource):
+    """A SentencePiece model that survives `tf.random.set_seed`.
 
-    Unless it has a name, TensorFlow frees it whenever a seed is set (tensorflow/text issue 570), and every
-    tokenizer made before fails: "Resource ... does not exist".
+    TensorFlow frees a model without a name whenever a seed is set (tensorflow/text issue 570), and tokenizers made
+    before it fail: "Resource ... does not exist".
     """
 
     def __init__(self, model: bytes):
         super().__init__()
         self._model = model
-        _ = self.resource_handle  # made here and now, not inside the first function that uses it
+        _ = self.resource_handle  # creates it now, not inside the first function that uses it
 
     def _create_resource(self):
         name = hashlib.sha256(self._model).hexdigest()
         return sentencepiece_tokenizer.gen_sentencepiece_tokenizer.sentencepiece_op(model=self._model, shared_name=name)
 
 
-def _explained(error: RuntimeError, vocabulary_size: int) -> Exception:
-    """SentencePiece's complaint about its training text, as one line that says what to do."""
+def _explain(error: RuntimeError, vocabulary_size: int) -> Exception:
+    """SentencePiece's error about its training text as one line that says what to do."""
     if largest := re.search(r"Vocabulary size too high.*<= (\d+)", str(error)):
         return UserError(
             f"a vocabulary of {vocabulary_size} subwords is too large for this text: "

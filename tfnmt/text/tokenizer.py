@@ -1,4 +1,4 @@
-"""What both kinds of tokenizer share: special ids, making text uniform, picking the ids of text, saving."""
+"""The base class of both kinds of tokenizer, with their special ids, and what they share."""
 
 import itertools
 import json
@@ -9,63 +9,68 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 PADDING, UNKNOWN, START, END = 0, 1, 2, 3
-SPECIAL_WORDS = ("<pad>", "<unk>", "<s>", "</s>")
+SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>")
 
 
 class Tokenizer(tf.Module):
-    """What a tokenizer is to the rest of the project. Kinds: `SubwordTokenizer` and `WordTokenizer`.
+    """Between text and the ids of tokens, which are subwords or words. Subclasses: `SubwordTokenizer`, `WordTokenizer`.
 
-    Everything runs inside the graph, and a SavedModel carries it, since it is a `tf.Module`.
+    Everything runs inside the graph. A SavedModel includes the tokenizer, since it is a `tf.Module`.
     """
 
     kind: str
-    """What its configuration and its file NAME.json call it."""
+    """The name of the class in its configuration and in NAME.json."""
     extension: str
-    """Of the file beside NAME.json that holds its vocabulary."""
+    """Of the file beside NAME.json that holds the vocabulary."""
     vocabulary_size: int
-    """Number of ids, the four special ones among them."""
+    """Number of ids, including the four special ones."""
 
     def encode(self, text: tf.Tensor) -> tf.RaggedTensor:
         """string [batch] -> ragged int32 [batch, (length)], without START and END."""
         raise NotImplementedError
 
-    def surfaces(self, text: tf.Tensor) -> tf.RaggedTensor:
-        """string [batch] -> ragged string [batch, (length)]: what of the text each id of `encode` stands for."""
+    def surface_forms(self, text: tf.Tensor) -> tf.RaggedTensor:
+        """string [batch] -> ragged string [batch, (length)]: the text of each id that `encode` gives."""
         raise NotImplementedError
 
-    def decode(self, ids: tf.Tensor | tf.RaggedTensor, unknown: tf.Tensor | None = None) -> tf.Tensor:
-        """Integers [batch, length], dense or ragged -> string [batch]: what stands before the first END.
+    def decode(self, ids: tf.Tensor | tf.RaggedTensor, unknown_tokens: tf.Tensor | None = None) -> tf.Tensor:
+        """Ids up to the first END as text; PADDING and START are ignored.
 
-        PADDING and START are passed over. UNKNOWN is written as "<unk>", or as `unknown`, string [batch, length] beside
-        dense ids, says at its place.
+        Args:
+            ids: integers [batch, length], dense or ragged.
+            unknown_tokens: string [batch, length], the text for UNKNOWN at each position of dense ids; None for
+                "<unk>" everywhere.
+
+        Returns:
+            string [batch].
         """
         raise NotImplementedError
 
     def begins_word(self, ids: tf.Tensor) -> tf.Tensor:
-        """Whether each id begins a word and does not continue one: integers of any shape -> bool, same shape."""
+        """Whether each token begins a word: integers of any shape -> bool, same shape."""
         raise NotImplementedError
 
-    def words(self, ids: tf.Tensor) -> tf.Tensor:
-        """The piece or word that each id stands for: integers of any shape -> string, same shape."""
+    def ids_to_tokens(self, ids: tf.Tensor) -> tf.Tensor:
+        """The token of each id: integers of any shape -> string, same shape."""
         raise NotImplementedError
 
     def options(self) -> dict:
-        """All that makes this tokenizer, apart from its vocabulary: keyword arguments of the class."""
+        """Everything that makes this tokenizer except its vocabulary: keyword arguments of the class."""
         raise NotImplementedError
 
     def asset(self) -> bytes:
-        """The vocabulary as it stands in its file."""
+        """The vocabulary, as the content of its file."""
         raise NotImplementedError
 
     @classmethod
     def from_asset(cls, asset: bytes, options: dict) -> "Tokenizer":
-        """The tokenizer again, from what `asset()` and `options()` gave."""
+        """The tokenizer with this `asset()` and these `options()`."""
         raise NotImplementedError
 
     def save(self, directory: str | Path, name: str) -> None:
         """Writes the vocabulary, then NAME.json; `load_tokenizer` reads them.
 
-        NAME.json comes last and tells the vocabulary's size, so that files half written are noticed.
+        NAME.json is written last and has the size of the vocabulary, so that incomplete files are detected.
         """
         description = {"kind": self.kind, "vocabulary_size": self.vocabulary_size, "options": self.options()}
         Path(directory, name + self.extension).write_bytes(self.asset())
@@ -73,7 +78,7 @@ class Tokenizer(tf.Module):
 
 
 def normalize(text: tf.Tensor, lowercase: bool) -> tf.Tensor:
-    """Unicode form NFC ("e" + accent becomes "é"), lowercased if asked ("ß" stays); string, as `text`."""
+    """Unicode form NFC ("e" + accent becomes "é"), optionally lowercased ("ß" stays); string, same shape."""
     text = tf_text.normalize_utf8(text, "NFC")
     return tf.strings.lower(text, encoding="utf-8") if lowercase else text
 
@@ -85,35 +90,44 @@ def normalized_chunks(lines: Iterable[str], lowercase: bool, chunk_size: int = 4
         yield normalize(tf.constant(chunk), lowercase)
 
 
-def known_ids(ids: tf.Tensor, vocabulary_size: int) -> tf.Tensor:
-    """`ids` as int32, UNKNOWN for those outside the vocabulary: SentencePiece ends the process on them."""
+def replace_invalid_ids(ids: tf.Tensor, vocabulary_size: int) -> tf.Tensor:
+    """`ids` as int32, with UNKNOWN for those outside the vocabulary, on which SentencePiece would end the process."""
     ids = tf.cast(ids, tf.int32)
     return tf.where((ids >= 0) & (ids < vocabulary_size), ids, UNKNOWN)
 
 
-def content(ids: tf.Tensor | tf.RaggedTensor, vocabulary_size: int) -> tf.RaggedTensor:
-    """The ids that stand for text: those before the first END, without PADDING and START.
+def remove_special_ids(ids: tf.Tensor | tf.RaggedTensor, vocabulary_size: int) -> tf.RaggedTensor:
+    """The ids of the text alone: those before the first END, without PADDING and START.
 
     Args:
         ids: any integer type, [batch, length], dense or ragged.
+        vocabulary_size: ids outside the vocabulary are replaced by UNKNOWN.
 
     Returns:
-        Ragged int32 [batch, (length)], ids outside the vocabulary replaced by UNKNOWN.
+        Ragged int32 [batch, (length)].
     """
     if isinstance(ids, tf.RaggedTensor):
         ids = ids.to_tensor(default_value=PADDING)
-    ids = known_ids(ids, vocabulary_size)
-    return tf.ragged.boolean_mask(ids, is_content(ids))
+    ids = replace_invalid_ids(ids, vocabulary_size)
+    return tf.ragged.boolean_mask(ids, _is_text(ids))
 
 
-def is_content(ids: tf.Tensor) -> tf.Tensor:
-    """Which of int32 [batch, length] stand for text, bool, same shape."""
+def tokens_of_text(tokenizer: Tokenizer, ids: tf.Tensor, unknown_tokens: tf.Tensor) -> tf.RaggedTensor:
+    """The tokens of the text alone, as for `remove_special_ids`, with those given in place of UNKNOWN.
+
+    Args:
+        tokenizer: of the ids.
+        ids: integers [batch, length].
+        unknown_tokens: string [batch, length].
+
+    Returns:
+        Ragged string [batch, (length)].
+    """
+    ids = replace_invalid_ids(ids, tokenizer.vocabulary_size)
+    tokens = tf.where(ids == UNKNOWN, unknown_tokens, tokenizer.ids_to_tokens(ids))
+    return tf.ragged.boolean_mask(tokens, _is_text(ids))
+
+
+def _is_text(ids):
     before_end = tf.cumsum(tf.cast(ids == END, tf.int32), axis=1) == 0
     return before_end & (ids != PADDING) & (ids != START)
-
-
-def written(tokenizer: Tokenizer, ids: tf.Tensor, unknown: tf.Tensor) -> tf.RaggedTensor:
-    """The words or pieces of dense [batch, length] that stand for text, ragged, those of `unknown` for UNKNOWN."""
-    ids = known_ids(ids, tokenizer.vocabulary_size)
-    words = tf.where(ids == UNKNOWN, unknown, tokenizer.words(ids))
-    return tf.ragged.boolean_mask(words, is_content(ids))

@@ -1,4 +1,4 @@
-"""Tokenizers as the rest of the project sees them: two kinds, one interface, making and loading either."""
+"""Both kinds of tokenizer: training, saving and loading them."""
 
 import itertools
 import json
@@ -30,7 +30,7 @@ _KINDS = {tokenizer.kind: tokenizer for tokenizer in (SubwordTokenizer, WordToke
 def make_tokenizers(
     configuration: TextConfiguration, source: Iterator[str], target: Iterator[str], seed: int
 ) -> tuple[Tokenizer, Tokenizer]:
-    """The tokenizers of both sides, one and the same for a joint vocabulary, learned from the lines of each."""
+    """The source and the target tokenizer, trained on lines of text; the same one twice for a joint vocabulary."""
     if configuration.joint_vocabulary:
         tokenizer = _make(configuration, itertools.chain(source, target), seed)
         return tokenizer, tokenizer
@@ -45,12 +45,12 @@ def _make(configuration: TextConfiguration, lines: Iterator[str], seed: int) -> 
 
 
 def tokenizer_from_config(config: dict) -> Tokenizer:
-    """The tokenizer of either kind whose `get_config()` gave `config`."""
+    """The tokenizer, of either kind, with this `get_config()`."""
     return _KINDS[config["kind"]].from_config(config)
 
 
 def load_tokenizer(directory: str | Path, name: str) -> Tokenizer:
-    """The tokenizer of either kind that `save(directory, name)` wrote.
+    """The tokenizer, of either kind, that `save(directory, name)` wrote.
 
     Raises:
         UserError: a file is missing, broken or cut short; names it.
@@ -71,6 +71,6 @@ def load_tokenizer(directory: str | Path, name: str) -> Tokenizer:
         raise UserError(f"{path}: this part of a tokenizer is broken: {error}") from error
     if tokenizer.vocabulary_size != size:
         raise UserError(
-            f"{path}: holds {tokenizer.vocabulary_size} words where {name}.json tells of {size}: cut short?"
+            f"{path}: holds {tokenizer.vocabulary_size} tokens, but {name}.json says {size}: is it incomplete?"
         )
     return tokenizer

@@ -1,4 +1,4 @@
-"""Plain words: what stands between spaces, with "<unk>" for words outside the vocabulary."""
+"""Whole words, separated by white space, with "<unk>" for words outside the vocabulary."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -8,20 +8,20 @@ import tensorflow_text as tf_text
 
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizer import (
-    SPECIAL_WORDS,
+    SPECIAL_TOKENS,
     UNKNOWN,
     Tokenizer,
-    content,
-    known_ids,
     normalize,
     normalized_chunks,
-    written,
+    remove_special_ids,
+    replace_invalid_ids,
+    tokens_of_text,
 )
 
 # A number with its separators ("1,000.5"), a word with its apostrophes and hyphens ("dog's", "well-known",
 # "Limonade-"), or any other single character that is not white space.
 _WORD = r"\pN+(?:[.,:]\pN+)+|[\pL\pM\pN]+(?:['’-][\pL\pM\pN]+)*-?|[^\s\pZ]"
-# How decoded words lose the space before or after punctuation: (pattern, replacement), in this order.
+# Rules that remove the space before or after punctuation in decoded text: (pattern, replacement), in this order.
 _ATTACH = (
     (r" ([.,!?;:%…)\]}])", r"\1"),
     (r"([(\[{¿¡]) ", r"\1"),
@@ -36,10 +36,10 @@ class WordTokenizer(Tokenizer):
 
     Args:
         vocabulary: the words, without the four special ones; word i has id i + 4.
-        lowercase: whether text is lowercased before it is looked up.
-        split_punctuation: False for text that is already tokenized: words are what stands between white
-            space, and decoding joins them with single spaces. True for plain text: punctuation is split off
-            as words of its own, and decoding attaches it again by rules, which may not restore the text.
+        lowercase: whether text is lowercased before lookup.
+        split_punctuation: False for text that is already tokenized: it is split at white space, and decoding joins
+            words with single spaces. True for plain text: punctuation marks are words of their own, and decoding
+            attaches them again by rules, which may not restore the text.
     """
 
     kind = "word"
@@ -49,11 +49,11 @@ class WordTokenizer(Tokenizer):
         super().__init__(name="word_tokenizer")
         if not vocabulary:
             raise UserError("a word vocabulary needs at least one word")
-        self.vocabulary_size = len(SPECIAL_WORDS) + len(vocabulary)
+        self.vocabulary_size = len(SPECIAL_TOKENS) + len(vocabulary)
         self.lowercase = lowercase
         self.split_punctuation = split_punctuation
-        self._words = tf.constant([*SPECIAL_WORDS, *vocabulary])
-        first = len(SPECIAL_WORDS)
+        self._words = tf.constant([*SPECIAL_TOKENS, *vocabulary])
+        first = len(SPECIAL_TOKENS)
         ids = tf.range(first, self.vocabulary_size, dtype=tf.int32)
         self._ids = tf.lookup.StaticHashTable(
             tf.lookup.KeyValueTensorInitializer(self._words[first:], ids), default_value=UNKNOWN
@@ -67,13 +67,13 @@ class WordTokenizer(Tokenizer):
         lowercase: bool = False,
         split_punctuation: bool = False,
     ) -> "WordTokenizer":
-        """Keeps the most frequent words of `lines` (streamed), equally frequent ones in alphabetical order.
+        """A vocabulary of the most frequent words of `lines` (streamed), equally frequent ones in alphabetical order.
 
         Args:
-            vocabulary_size: at most this many words, the four special ones among them; None keeps all.
+            vocabulary_size: the most words, including the four special ones; None for no limit.
 
         Raises:
-            UserError: there is no word to keep.
+            UserError: there are no words.
         """
         counts = Counter()
         for chunk in normalized_chunks(lines, lowercase):
@@ -84,45 +84,45 @@ class WordTokenizer(Tokenizer):
     def from_counts(
         cls, counts: Mapping[str, int], vocabulary_size: int | None = None, lowercase: bool = False
     ) -> "WordTokenizer":
-        """The same, of words that are counted already, for text that is already tokenized."""
-        words, numbers = list(counts), iter(counts.values())
+        """As `train`, from word counts, for text that is already tokenized."""
+        words, frequencies = list(counts), iter(counts.values())
         normalized = Counter()
         for chunk in normalized_chunks(words, lowercase):
             for word in chunk.numpy().tolist():
-                normalized[word] += next(numbers)
+                normalized[word] += next(frequencies)
         return cls(_most_frequent(normalized, vocabulary_size), lowercase)
 
     def encode(self, text: tf.Tensor) -> tf.RaggedTensor:
         """string [batch] -> ragged int32 [batch, (length)], without START and END."""
-        return tf.ragged.map_flat_values(self._ids.lookup, self.surfaces(text))
+        return tf.ragged.map_flat_values(self._ids.lookup, self.surface_forms(text))
 
-    def surfaces(self, text: tf.Tensor) -> tf.RaggedTensor:
+    def surface_forms(self, text: tf.Tensor) -> tf.RaggedTensor:
         """string [batch] -> ragged string [batch, (length)]: the words."""
         return _split(normalize(text, self.lowercase), self.split_punctuation)
 
-    def decode(self, ids: tf.Tensor | tf.RaggedTensor, unknown: tf.Tensor | None = None) -> tf.Tensor:
-        """Integers [batch, length], dense or ragged -> string [batch]: what stands before the first END."""
-        if unknown is None:
-            words = tf.ragged.map_flat_values(self.words, content(ids, self.vocabulary_size))
+    def decode(self, ids: tf.Tensor | tf.RaggedTensor, unknown_tokens: tf.Tensor | None = None) -> tf.Tensor:
+        """Ids up to the first END as text; see `Tokenizer.decode`."""
+        if unknown_tokens is None:
+            words = tf.ragged.map_flat_values(self.ids_to_tokens, remove_special_ids(ids, self.vocabulary_size))
         else:
-            words = written(self, ids, unknown)
+            words = tokens_of_text(self, ids, unknown_tokens)
         text = tf.strings.reduce_join(words, axis=1, separator=" ")
         if self.split_punctuation:
             for pattern, replacement in _ATTACH:
                 text = tf.strings.regex_replace(text, pattern, replacement)
         return text
 
-    def words(self, ids: tf.Tensor) -> tf.Tensor:
-        """The word that each id stands for: integers of any shape -> string, same shape."""
-        return tf.gather(self._words, known_ids(ids, self.vocabulary_size))
+    def ids_to_tokens(self, ids: tf.Tensor) -> tf.Tensor:
+        """The word of each id: integers of any shape -> string, same shape."""
+        return tf.gather(self._words, replace_invalid_ids(ids, self.vocabulary_size))
 
     def begins_word(self, ids: tf.Tensor) -> tf.Tensor:
-        """True for every id: punctuation that was split off is a word of its own."""
+        """True for every id; punctuation marks are words of their own."""
         return tf.ones_like(ids, tf.bool)
 
     def vocabulary(self) -> list[str]:
-        """Every word, in the order of their ids, without the four special ones."""
-        return [word.decode("utf-8") for word in self._words.numpy()[len(SPECIAL_WORDS) :]]
+        """All words in the order of their ids, without the four special ones."""
+        return [word.decode("utf-8") for word in self._words.numpy()[len(SPECIAL_TOKENS) :]]
 
     def options(self) -> dict:
         """What goes to NAME.json beside the asset."""
@@ -145,12 +145,12 @@ class WordTokenizer(Tokenizer):
 
 
 def _most_frequent(counts: Counter, vocabulary_size: int | None) -> list[str]:
-    """The words (UTF-8) that are kept, the most frequent first."""
-    for special in SPECIAL_WORDS:
+    """The words of the vocabulary, the most frequent first."""
+    for special in SPECIAL_TOKENS:
         counts.pop(special.encode(), None)
     ranked = sorted(counts, key=lambda word: (-counts[word], word))
     if vocabulary_size is not None:
-        ranked = ranked[: max(0, vocabulary_size - len(SPECIAL_WORDS))]
+        ranked = ranked[: max(0, vocabulary_size - len(SPECIAL_TOKENS))]
     if not ranked:
         raise UserError(
             f"no words to learn: the text has {len(counts)} and the vocabulary holds {vocabulary_size}, "

@@ -226,10 +226,10 @@ class Searcher(tf.Module):
         shape = tf.shape(found.ids)
         written = tf.fill(shape, "<unk>")
         if self.configuration.replace_unknown:
-            surfaces = _as_wide(self.source_tokenizer.surfaces(texts), tf.shape(source)[1])
+            surfaces = _as_wide(self.source_tokenizer.surface_forms(texts), tf.shape(source)[1])
             written = attended(found.auxiliary["attention"], source, surfaces)
         if prefixes is not None:
-            of_prefix = self.target_tokenizer.surfaces(prefixes)
+            of_prefix = self.target_tokenizer.surface_forms(prefixes)
             in_prefix = tf.sequence_mask(of_prefix.row_lengths(), shape[2])[:, tf.newaxis]
             written = tf.where(in_prefix, _as_wide(of_prefix, shape[2])[:, tf.newaxis], written)
         return written

@@ -146,4 +146,4 @@ def _traced(method, *inputs):
 
 def _words(tokenizer, ids):
     """Ids → their words, "" where there is padding."""
-    return tf.where(ids == PADDING, "", tokenizer.words(ids))
+    return tf.where(ids == PADDING, "", tokenizer.ids_to_tokens(ids))

@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from tfnmt.search.constraints import ban_tokens
 from tfnmt.search.greedy import greedy_search
-from tfnmt.text.tokenizer import SPECIAL_WORDS
+from tfnmt.text.tokenizer import SPECIAL_TOKENS
 from tfnmt.text.tokenizers import END, START, WordTokenizer
 from tfnmt.translation.translator import Translator
 from tfnmt_programs.benchmarks.matrix_rate import LARGE, SMALL, matrix_rate
@@ -81,7 +81,7 @@ def multiplications_of_the_post(model, source_words, target_words):
 
 def untrained(configuration, vocabulary_size):
     """A `Translator` of that configuration that knows so many words on both sides."""
-    tokenizer = WordTokenizer([f"w{i}" for i in range(vocabulary_size - len(SPECIAL_WORDS))])
+    tokenizer = WordTokenizer([f"w{i}" for i in range(vocabulary_size - len(SPECIAL_TOKENS))])
     return Translator(configuration, tokenizer, tokenizer)
 
 
@@ -120,7 +120,7 @@ def cost(model, source_words=25, target_words=25, batch_size=32):
 
 def measured_seconds(model, source_words, target_words, batch_size):
     """Seconds a target word of the forward pass and of a greedy search, on words drawn by lot."""
-    first = len(SPECIAL_WORDS)
+    first = len(SPECIAL_TOKENS)
     draw = tf.random.Generator.from_seed(1).uniform
     source = draw([batch_size, source_words], first, model.source_tokenizer.vocabulary_size, tf.int32)
     target = draw([batch_size, target_words], first, model.target_tokenizer.vocabulary_size, tf.int32)

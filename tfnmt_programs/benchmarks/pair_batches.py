@@ -8,7 +8,7 @@ from tfnmt.data.examples import Example, Sentence
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import REDUCE, SHIFT
-from tfnmt.text.tokenizer import SPECIAL_WORDS
+from tfnmt.text.tokenizer import SPECIAL_TOKENS
 from tfnmt.text.tokenizers import WordTokenizer
 
 # Mean and standard deviation of the lengths in SNLI's training pairs: of first and of second sentences.
@@ -71,7 +71,7 @@ def one_by_one(batches):
 
 def placeholder_tokenizer():
     """A `WordTokenizer` of as many words as are drawn from. What they are does not matter."""
-    return WordTokenizer([f"word{i}" for i in range(VOCABULARY - len(SPECIAL_WORDS))])
+    return WordTokenizer([f"word{i}" for i in range(VOCABULARY - len(SPECIAL_TOKENS))])
 
 
 def random_lengths(mean, deviation, count, random):
@@ -88,7 +88,7 @@ def _drawn_batch(lengths, random):
     ]
     sentences, labels = example_arrays(examples)
     counts = lengths.T.reshape(-1, 1)  # all first sentences, then all second ones
-    ids = random.integers(len(SPECIAL_WORDS), VOCABULARY, [len(counts), counts.max()])
+    ids = random.integers(len(SPECIAL_TOKENS), VOCABULARY, [len(counts), counts.max()])
     sentences["words"] = np.where(np.arange(counts.max()) < counts, ids, 0).astype(np.int32)
     return sentences, labels
 

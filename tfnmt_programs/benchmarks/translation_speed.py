@@ -22,7 +22,7 @@ import tensorflow as tf
 import tfnmt
 from tfnmt.data.parallel import read_lines
 from tfnmt.errors import UserError
-from tfnmt.text.tokenizer import SPECIAL_WORDS
+from tfnmt.text.tokenizer import SPECIAL_TOKENS
 from tfnmt.text.tokenizers import END, WordTokenizer
 from tfnmt.training.runs import say
 from tfnmt.translation.bleu import translation_scores
@@ -182,7 +182,7 @@ def _trained(directory, source):
 def _random(preset):
     """A preset's model before training, made never to end; random sentences; limits: as many words as these have."""
     preset = find_preset(preset)
-    names = [f"w{i}" for i in range(preset.text.vocabulary_size - len(SPECIAL_WORDS))]
+    names = [f"w{i}" for i in range(preset.text.vocabulary_size - len(SPECIAL_TOKENS))]
     tokenizer = WordTokenizer(names)
     model = Translator(preset.model, tokenizer, tokenizer)
     bias = np.zeros(tokenizer.vocabulary_size)

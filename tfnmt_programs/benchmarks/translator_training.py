@@ -39,7 +39,7 @@ import numpy as np
 from tfnmt.data.batching_configuration import BatchingConfiguration
 from tfnmt.data.pair_batches import training_batches
 from tfnmt.errors import UserError
-from tfnmt.text.tokenizer import SPECIAL_WORDS
+from tfnmt.text.tokenizer import SPECIAL_TOKENS
 from tfnmt.text.tokenizers import WordTokenizer
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.runs import precision, say
@@ -124,7 +124,7 @@ def frequent_words(lines):
     lines = list(lines)
     counts = Counter(word for line in lines for word in line.split())
     frequent = sum(count > 1 for count in counts.values())
-    return WordTokenizer.train(lines, vocabulary_size=len(SPECIAL_WORDS) + frequent)
+    return WordTokenizer.train(lines, vocabulary_size=len(SPECIAL_TOKENS) + frequent)
 
 
 def some_batches(files, tokenizers, batch_size, count):
