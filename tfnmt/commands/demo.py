@@ -33,7 +33,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         sources, references = (list(side) for side in test.sides())
         served, version = translated_by_a_server(model, Path(directory, "saved_models"), sources[:3])
 
-    print("\nThe hold-out: every sentence has words together that training never had together.", file=output)
+    print("\nThe test set: every sentence has a combination of words that no training sentence has.", file=output)
     for name in ("bleu", "chrf", "perplexity"):
         print(f"{name:>12}  {figures[name]:.2f}", file=output)
     for i in range(0, len(sources), len(sources) // 6):
