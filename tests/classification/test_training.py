@@ -114,7 +114,7 @@ def test_what_training_cannot_begin_with(files, tmp_path):
     assert "the shape of" in (said := refusal(first, "head_units=9")) and "not (" in said and "--preset" in said
     assert "first: it has" in refusal(first, "encoder=spinn-pi-nt")
     assert "there is no such model directory" in refusal(f"initial={tmp_path / 'none'}")
-    assert "the words' vectors are those of initial=" in refusal(first, vectors="vectors.txt")
+    assert "the word vectors come from initial=" in refusal(first, vectors="vectors.txt")
     (tmp_path / "first" / "config.json").write_text('{"kind": "translator"}')
     assert "is no classifier, but a translator" in refusal(first)
 

@@ -1,4 +1,4 @@
-"""What a classifier of sentences is made of: its configuration."""
+"""The configuration of a classifier: its task, its encoder and the sizes of its layers."""
 
 from typing import Annotated, Literal
 
@@ -10,52 +10,50 @@ from tfnmt.data.tasks import TASKS
 
 
 class ClassifierConfiguration(Configuration):
-    """Sizes and kinds of a classifier's layers. See each encoder and `MultilayerPerceptron` for the equations."""
+    """Task, encoder and layers of a classifier. See each encoder and `MultilayerPerceptron` for the equations."""
 
-    task: Annotated[str, KeyOf(TASKS)] = Field("snli", description="what is classified, and as what")
-    encoder: Annotated[str, KeyOf(ENCODERS)] = Field("spinn-pi-nt", description="what makes a vector of a sentence")
+    task: Annotated[str, KeyOf(TASKS)] = Field("snli", description="what is classified, into which classes")
+    encoder: Annotated[str, KeyOf(ENCODERS)] = Field("spinn-pi-nt", description="the encoder of sentences")
     vocabulary_size: int | None = Field(
-        None, description="the most frequent words that are known; none: all of the training data", ge=1
+        None, description="size of the vocabulary, of the most frequent words; none: all of the training data", ge=1
     )
-    lowercase: bool = Field(False, description="words are lowercased before they are looked up")
+    lowercase: bool = Field(False, description="lowercase words before they are looked up")
     embedding_size: int = Field(
-        128, description="size of a word's vector in the table; with vectors from a file, theirs counts", ge=1
+        128, description="size of the word embeddings; with pretrained vectors, the size of these", ge=1
     )
-    trained_embeddings: bool = Field(
-        True, description="train the table of word vectors; with false it stays as it starts"
-    )
+    trained_embeddings: bool = Field(True, description="train the word embeddings; with false they stay as initialized")
     projection: int | None = Field(
-        None, description="size to which an affine map brings a word's vector before it is read", ge=1
+        None, description="size of an affine projection of the word embeddings; none: no projection", ge=1
     )
     units: int = Field(
-        128, description="size of the state: of h (and c) in a recurrence or tree, of each window's output", ge=1
+        128, description="units of the encoder: of h (and c) in a recurrence or tree, of the output of a window", ge=1
     )
-    encoder_layers: int = Field(1, description="layers of gru, lstm and inception", ge=1)
-    bidirectional: bool = Field(False, description="gru and lstm read from both ends")
-    widths: tuple[int, ...] = Field((1, 3, 5), description="words in the windows of cnn", strict=False)
-    activation: Literal["relu", "maxout"] = Field("relu", description="of cnn, inception and the head")
-    tracker_units: int = Field(64, description="size of the tracker's state", ge=1)
-    head_units: int = Field(128, description="size of the hidden layers between sentence vector and classes", ge=1)
-    head_layers: int = Field(1, description="how many hidden layers; 0: logistic regression", ge=0)
-    batch_normalization: bool = Field(False, description="normalise word vectors and the head's layers over the batch")
-    embedding_dropout: float = Field(0.0, description="part of the word vectors dropped", ge=0, lt=1)
-    state_dropout: float = Field(0.0, description="part of h in gru and lstm dropped in its product with U", ge=0, lt=1)
-    head_dropout: float = Field(0.0, description="part of the features and of the head's layers dropped", ge=0, lt=1)
+    encoder_layers: int = Field(1, description="gru, lstm, inception: number of layers", ge=1)
+    bidirectional: bool = Field(False, description="gru, lstm: read in both directions")
+    widths: tuple[int, ...] = Field((1, 3, 5), description="cnn: words in each window", strict=False)
+    activation: Literal["relu", "maxout"] = Field("relu", description="cnn, inception and the head: their activation")
+    tracker_units: int = Field(64, description="units of the tracker", ge=1)
+    head_units: int = Field(128, description="units of the hidden layers between features and classes", ge=1)
+    head_layers: int = Field(1, description="number of hidden layers; 0: logistic regression", ge=0)
+    batch_normalization: bool = Field(False, description="batch normalization of word embeddings and of the head")
+    embedding_dropout: float = Field(0.0, description="dropout rate of the word embeddings", ge=0, lt=1)
+    state_dropout: float = Field(0.0, description="gru, lstm: dropout rate of h in its product with U", ge=0, lt=1)
+    head_dropout: float = Field(0.0, description="dropout rate of the features and the hidden layers", ge=0, lt=1)
     tracked_composition: bool = Field(
         True,
-        description="spinn, rl-spinn: the tracker's state enters the composition, as in the paper; in spinn-pi always",
+        description="spinn, rl-spinn: the composition reads the tracker's state, as in the paper and in spinn-pi",
     )
     transition_weight: float = Field(
-        1.0, description="spinn alone: weight of the transitions' loss beside the classes'", ge=0
+        1.0, description="spinn: weight of the loss of the transitions, relative to that of the classes", ge=0
     )
     reward: Literal["log_likelihood", "accuracy", "mean_likelihood"] = Field(
         "log_likelihood",
-        description="rl-spinn alone: what a parse is worth; mean_likelihood: all of a sentence's draws together",
+        description="rl-spinn: reward of a parse; mean_likelihood is a common reward of all parses of a sentence",
     )
-    samples: int = Field(2, description="rl-spinn alone: parses drawn of each sentence in training", ge=1)
-    policy_weight: float = Field(1.0, description="rl-spinn alone: weight of REINFORCE beside the classes' loss", ge=0)
+    samples: int = Field(2, description="rl-spinn: parses sampled for each sentence in training", ge=1)
+    policy_weight: float = Field(1.0, description="rl-spinn: weight of the REINFORCE loss", ge=0)
     entropy_weight: float = Field(
-        0.01, description="rl-spinn alone: weight of the entropy of the parser's choices", ge=0
+        0.01, description="rl-spinn: weight of the entropy of the transition probabilities", ge=0
     )
     micro_batches: int = Field(
         1, description="micro-batches that a batch is trained in, in parallel, each on a processor of its own", ge=1
@@ -67,8 +65,8 @@ class ClassifierConfiguration(Configuration):
             require(self.samples >= 2, "samples", self.samples, "2 or more with reward=mean_likelihood")
         odd = self.widths and all(width >= 1 and width % 2 for width in self.widths)
         require(odd, "widths", self.widths, "odd whole numbers")
-        if self.encoder == "inception":
-            require(self.units >= 4, "units", self.units, "4 or more with encoder=inception")
+        minimum = ENCODERS[self.encoder].minimum_units
+        require(self.units >= minimum, "units", self.units, f"{minimum} or more with encoder={self.encoder}")
         return self
 
     @property

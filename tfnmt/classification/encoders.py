@@ -35,6 +35,8 @@ class EncoderSpec:
     """The class of the layer, or where it is: "module:Class"."""
     arguments: Arguments = lambda configuration: {}
     """The arguments of the layer after the embedding, from the configuration."""
+    minimum_units: int = 1
+    """The smallest `units` of the configuration that the layer allows."""
     needs_parses: bool = False
     """The batch must have the "transitions" of the sentences' parses, in training and afterwards."""
     learns_from_parses: bool = False
@@ -121,6 +123,7 @@ ENCODERS = {
             "inception",
             f"{_FLAT}:InceptionEncoder",
             lambda c: {"size": c.units, "layers": c.encoder_layers, "activation": c.activation},
+            minimum_units=4,
         ),
         EncoderSpec(
             "spinn-pi-nt", f"{_TREES}.encoder:TreeLSTMEncoder", lambda c: {"units": c.units}, needs_parses=True

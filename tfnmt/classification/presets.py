@@ -1,4 +1,4 @@
-"""Presets of classifiers: configurations that work well together, as values, one for each task and size."""
+"""Presets of classifiers: for each task, configurations that work well together."""
 
 from tfnmt.classification.configuration import ClassifierConfiguration
 from tfnmt.configuration import Configuration
@@ -7,7 +7,7 @@ from tfnmt.training.configuration import TrainingConfiguration
 
 
 class ClassifierPreset(Configuration):
-    """Everything that training a classifier depends on, but the data."""
+    """Everything that the training of a classifier depends on, except the data."""
 
     model: ClassifierConfiguration = ClassifierConfiguration()
     examples: ExamplesConfiguration = ExamplesConfiguration()
@@ -25,7 +25,7 @@ CLASSIFIER_PRESETS = {
         examples=ExamplesConfiguration(batch_size=64),
         training=_training(epochs=8, learning_rate=0.004),
     ),
-    # The post's model and sizes (Bowman et al. 2016, in Bradbury's hands): vectors kept as GloVe has them, projected.
+    # Model and sizes of Bowman et al. 2016 as in Bradbury's post: fixed GloVe vectors with a trained projection.
     "snli": ClassifierPreset(
         model=ClassifierConfiguration(
             task="snli",
@@ -81,8 +81,8 @@ CLASSIFIER_PRESETS = {
         examples=ExamplesConfiguration(batch_size=32),
         training=_training(epochs=10, learning_rate=0.001, weight_decay=0.01),
     ),
-    # Without a hidden layer the root is learnt in a third of the time, and a tracker that enters the composition slows
-    # it down (docs/results.md).
+    # Without hidden layers the task is learned in a third of the time. Composition that reads the tracker's state slows
+    # learning down (docs/results.md).
     "listops": ClassifierPreset(
         model=ClassifierConfiguration(
             task="listops", embedding_size=256, units=128, head_layers=0, tracked_composition=False, micro_batches=2

@@ -1,14 +1,15 @@
-"""A classifier, from text to label: what is exported, signature by signature."""
+"""The exported classifier: signatures from text to labels, vectors and parse trees."""
 
 import tensorflow as tf
 
+from tfnmt.classification.classifier import Classifier
 from tfnmt.quantization import StoredWeights
 from tfnmt.text.graph_brackets import brackets_from_transitions, transitions_from_brackets, without_brackets
 from tfnmt.text.tokenizers import PADDING
 
-_WORDS = "string [batch]: words with spaces between, UTF-8; brackets around them are ignored"
+_WORDS = "string [batch]: words separated by spaces, UTF-8; brackets are ignored"
 _TREES = "string [batch]: binary trees, such as ( ( A dog ) runs ), UTF-8"
-_ANSWER = {
+_OUTPUTS = {
     "label": "string [batch]: the most probable class",
     "probabilities": "float32 [batch, classes]: of every class",
     "classes": "string [batch, classes]: their names",
@@ -16,7 +17,7 @@ _ANSWER = {
 
 
 class ClassifierServable(tf.Module):
-    """A classifier with its tokenizer and weights, as `tf.saved_model.save` takes it.
+    """A classifier with its tokenizer and weights, as a module for `tf.saved_model.save`.
 
     Args:
         model: a `Classifier`.
@@ -31,22 +32,22 @@ class ClassifierServable(tf.Module):
         ["( ( The ( tired woman ) ) ( ( gives him ) ( a ( small newspaper ) ) ) )"] * 8,
     )
 
-    def __init__(self, model, precision="none"):
+    def __init__(self, model: Classifier, precision: str = "none"):
         super().__init__(name="classifier")
         self.options = {"quantize": precision, "models": 1}
-        self._outside = _Outside(model)
+        self._untracked = _Untracked(model)
         self.tokenizer = model.tokenizer
         self.weights = StoredWeights([model], precision)
         c, text = model.configuration, _TREES if model.encoder_spec.needs_parses else _WORDS
         inputs = {"first": text, "second": text} if c.reads_pairs else {"text": text}
         vector = {"vector": "float32 [batch, size]: the sentence's vector"}
         self.documentation = {
-            "serving_default": {"inputs": inputs, "outputs": _ANSWER},
+            "serving_default": {"inputs": inputs, "outputs": _OUTPUTS},
             "encode": {"inputs": {"text": text}, "outputs": vector},
         }
         methods = {"serving_default": self._pairs if c.reads_pairs else self._sentences, "encode": self._encode}
         if model.encoder_spec.predicts_parses:
-            brackets = {"brackets": "string [batch]: the tree that the model makes of it"}
+            brackets = {"brackets": "string [batch]: the parse tree that the model predicts"}
             self.documentation["parse"] = {"inputs": {"text": text}, "outputs": brackets}
             methods["parse"] = self._parse
         self.functions = {
@@ -59,24 +60,24 @@ class ClassifierServable(tf.Module):
         }
 
     def _sentences(self, text):
-        return self._answer(self._inputs(text))
+        return self._classify(self._inputs(text))
 
     def _pairs(self, first, second):
-        return self._answer(self._inputs(tf.concat([first, second], axis=0)))
+        return self._classify(self._inputs(tf.concat([first, second], axis=0)))
 
     def _encode(self, text):
-        model, inputs = self._outside.model, self._inputs(text)
+        model, inputs = self._untracked.model, self._inputs(text)
         with self.weights.in_use([model]):
             return {"vector": tf.cast(model.encoder(inputs, training=False)["root"], tf.float32)}
 
     def _parse(self, text):
-        model, inputs = self._outside.model, self._inputs(text)
+        model, inputs = self._untracked.model, self._inputs(text)
         with self.weights.in_use([model]):
             transitions = model.encoder(inputs, training=False)["transitions"]
         return {"brackets": brackets_from_transitions(tf.strings.split(without_brackets(text)), transitions)}
 
-    def _answer(self, inputs):
-        model = self._outside.model
+    def _classify(self, inputs):
+        model = self._untracked.model
         with self.weights.in_use([model]):
             logits = model(inputs, training=False)["logits"]
         names = tf.constant(model.configuration.labels)
@@ -86,15 +87,15 @@ class ClassifierServable(tf.Module):
 
     def _inputs(self, text):
         """Strings [sentences] → a batch of them, as `tfnmt.data.example_batches` makes it."""
-        model, words = self._outside.model, without_brackets(text)
-        said = tf.debugging.Assert(tf.reduce_all(words != ""), ["each text must have a word"])
-        with tf.control_dependencies([said]):
+        model, words = self._untracked.model, without_brackets(text)
+        has_words = tf.debugging.Assert(tf.reduce_all(words != ""), ["each text must have a word"])
+        with tf.control_dependencies([has_words]):
             inputs = {"words": model.tokenizer.encode(words).to_tensor(PADDING)}
         return inputs | {"transitions": transitions_from_brackets(text)} if model.encoder_spec.needs_parses else inputs
 
 
-class _Outside:
-    """What `tf.Module` must not see: Keras's variables would be saved beside those of `StoredWeights`."""
+class _Untracked:
+    """Hides the model from `tf.Module`, which would save its variables in addition to those of `StoredWeights`."""
 
     def __init__(self, model):
         self.model = model

@@ -1,6 +1,7 @@
-"""From files of labelled sentences to a trained classifier."""
+"""Training a classifier on files of labelled sentences."""
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import keras
@@ -8,6 +9,7 @@ import keras
 from tfnmt.classification.classifier import Classifier
 from tfnmt.classification.encoders import ENCODERS
 from tfnmt.classification.evaluation import evaluate_batches, evaluation_dataset
+from tfnmt.classification.presets import ClassifierPreset
 from tfnmt.configuration import require
 from tfnmt.data.example_batches import evaluation_batches, number_of_batches, training_batches
 from tfnmt.data.example_dataset import ExampleDataset
@@ -17,29 +19,40 @@ from tfnmt.data.vectors import read_vectors, vectors_size
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizers import WordTokenizer, load_tokenizer
 from tfnmt.training.optimizers import make_optimizer
+from tfnmt.training.progress import Progress
 from tfnmt.training.runs import claim, initial_model, run_training, say, start_from
 
 
-def train_classifier(directory, preset, training_files, dev_files, vectors=None, resume=False, watch=None):
-    """Train a classifier on files and leave it in a directory, with checkpoints and history.csv.
+def train_classifier(
+    directory: str | Path,
+    preset: ClassifierPreset,
+    training_files: Sequence[str | Path],
+    dev_files: Sequence[str | Path],
+    vectors: str | Path | None = None,
+    resume: bool = False,
+    watch: Callable[[Classifier, ExampleDataset], Sequence[keras.callbacks.Callback]] | None = None,
+) -> tuple[Classifier, Progress]:
+    """Train a classifier on files of examples; write the model, checkpoints and history.csv to a directory.
 
     Args:
         directory: the model directory.
-        preset: a `ClassifierPreset`.
-        training_files, dev_files: lists of paths.
-        vectors: a file of word vectors to start from, see `tfnmt.data.vectors`; None for random ones.
-        resume: as in `train_translator`.
-        watch: `watch(model, dev_examples)` gives further Keras callbacks for the run.
+        preset: all configurations.
+        training_files, dev_files: paths of files of the task.
+        vectors: a file of pretrained word vectors, see `tfnmt.data.vectors`; None for random ones.
+        resume: as for `train_translator`.
+        watch: called with the model and the dev dataset, gives further callbacks for the run.
 
     Returns:
-        (the `Classifier` with the weights of the best dev score, its run's `Progress`).
+        (the model with the weights of the best dev score, the progress of its run).
 
     Raises:
-        UserError: for everything wrong with the files, the configuration or the disk.
+        UserError: anything wrong with the files, the configuration or the disk.
     """
     directory = Path(directory)
     if vectors is not None and preset.training.initial is not None:
-        raise UserError(f"{vectors}: the words' vectors are those of initial={preset.training.initial}; name only one")
+        raise UserError(
+            f"{vectors}: the word vectors come from initial={preset.training.initial} already; give only one of them"
+        )
     if vectors is not None:
         sized = preset.model.replace(embedding_size=vectors_size(vectors))
         preset = preset.replace(model=sized)
