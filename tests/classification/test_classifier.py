@@ -1,4 +1,4 @@
-"""Every encoder under every head: it learns, padding changes nothing, and text goes in and out."""
+"""Every encoder with every kind of head: learning, losses, invariance to padding, and predictions from text."""
 
 import keras
 import numpy as np
@@ -38,7 +38,7 @@ def made(encoder, task="snli", **options):
 
 
 def batch_of(examples, padding=0):
-    """A batch as `tfnmt.data.example_batches` makes it, with so many words' more padding than it needs."""
+    """A batch as `tfnmt.data.example_batches` makes it, with padding for this many more words."""
     inputs, labels = example_arrays(examples)
     words = TOKENIZER.encode(tf.constant(inputs["words"])).to_tensor().numpy()
     arrays = {name: array for name, array in inputs.items() if name != "words"}
@@ -49,13 +49,13 @@ def batch_of(examples, padding=0):
     return tf.nest.map_structure(tf.constant, (padded, labels))
 
 
-UNDER_OTHER_HEADS = {"sst": ("lstm", "spinn-pi-nt", "spinn"), "listops": ("cnn", "rl-spinn")}
+OTHER_TASKS = {"sst": ("lstm", "spinn-pi-nt", "spinn"), "listops": ("cnn", "rl-spinn")}
 
 
 @pytest.mark.parametrize(
     "encoder, task",
     [(encoder, "snli") for encoder in ENCODERS]
-    + [(encoder, task) for task, encoders in UNDER_OTHER_HEADS.items() for encoder in encoders],
+    + [(encoder, task) for task, encoders in OTHER_TASKS.items() for encoder in encoders],
 )
 def test_every_encoder_and_every_head_learn(encoder, task):
     model = made(encoder, task, batch_normalization=task != "snli")
@@ -74,7 +74,7 @@ def test_every_encoder_and_every_head_learn(encoder, task):
     "encoder, task",
     [("lstm", "snli"), ("spinn-pi-nt", "snli"), ("spinn-pi-nt", "sst"), ("spinn", "sst"), ("spinn", "snli")],
 )
-def test_a_batch_in_micro_batches_is_learned_as_one(encoder, task):
+def test_micro_batches_give_the_update_of_the_whole_batch(encoder, task):
     batch, results = batch_of(EXAMPLES[task]), []
     for micro_batches in (1, 2):
         model = made(encoder, task, micro_batches=micro_batches)
@@ -86,7 +86,7 @@ def test_a_batch_in_micro_batches_is_learned_as_one(encoder, task):
 
 
 @pytest.mark.parametrize("reward", ["log_likelihood", "accuracy", "mean_likelihood"])
-def test_drawn_parses_are_learned_from_in_micro_batches_too(reward):
+def test_sampled_parses_are_learned_in_micro_batches(reward):
     model = made("rl-spinn", "listops", samples=3, reward=reward, micro_batches=4)
     model.compile(keras.optimizers.SGD(0.1), run_eagerly=True)
     before = model.get_weights()
@@ -95,7 +95,7 @@ def test_drawn_parses_are_learned_from_in_micro_batches_too(reward):
     assert any(np.any(old != new) for old, new in zip(before, model.get_weights(), strict=True))
 
 
-def test_draws_worth_something_together_are_learned_from_by_their_mean_likelihood():
+def test_the_loss_with_a_common_reward_is_the_mean_likelihood_of_the_samples():
     model = made("rl-spinn", "listops", samples=3, reward="mean_likelihood")
     inputs, labels = batch_of(EXAMPLES["listops"])
     predictions = model(inputs, training=True)
@@ -111,7 +111,7 @@ def test_draws_worth_something_together_are_learned_from_by_their_mean_likelihoo
     "encoder, task",
     [("cnn", "snli"), ("gru", "sst"), ("spinn-pi-nt", "snli"), ("spinn-pi-nt", "sst"), ("spinn", "listops")],
 )
-def test_padding_changes_nothing_in_training_either(encoder, task):
+def test_padding_does_not_change_training(encoder, task):
     results = []
     for padding in (0, 3):
         model = made(encoder, task, batch_normalization=True)
@@ -123,7 +123,7 @@ def test_padding_changes_nothing_in_training_either(encoder, task):
         np.testing.assert_allclose(value, expected, atol=1e-5)
 
 
-def test_of_phrases_all_are_learned_and_the_root_is_scored():
+def test_the_loss_counts_all_labelled_phrases_and_the_logits_are_the_root_s():
     model = made("spinn-pi-nt", "sst")
     inputs, labels = batch_of(EXAMPLES["sst"])
     predictions = model(inputs, training=True)
@@ -134,7 +134,7 @@ def test_of_phrases_all_are_learned_and_the_root_is_scored():
     np.testing.assert_array_equal(at_root(labels, inputs["transitions"]), np.ones(6))
 
 
-def test_transitions_are_part_of_the_loss():
+def test_the_loss_includes_the_weighted_loss_of_the_transitions():
     inputs, labels = batch_of(EXAMPLES["snli"])
     losses = []
     for weight in (0.0, 2.0):
@@ -161,7 +161,7 @@ def test_text_to_labels():
     assert flat.classify([]) == []
 
 
-def test_text_that_cannot_be_read_is_named():
+def test_errors_name_the_text():
     model = made("spinn-pi-nt", "listops")
     for text, complaint in (("( a b", "text 2: 1 brackets are never closed"), ("", "text 2: the tree is empty")):
         with pytest.raises(UserError) as caught:
@@ -183,7 +183,7 @@ def test_text_to_trees(encoder):
     assert model.parse(texts[::-1], batch_size=1) == trees[::-1]
 
 
-def test_a_model_again_from_its_configuration():
+def test_from_config_makes_the_same_model():
     model = made("rl-spinn", samples=3)
     again = Classifier.from_config(model.get_config())
     assert again.configuration == model.configuration

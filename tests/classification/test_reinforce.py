@@ -1,4 +1,4 @@
-"""REINFORCE on a policy so small that every draw can be written down."""
+"""REINFORCE on a policy so small that all draws can be enumerated."""
 
 import itertools
 
@@ -17,14 +17,14 @@ from tfnmt.text.brackets import PAD, REDUCE, SHIFT
 REWARDS = tf.constant([1.0, -0.5, 3.0])  # of each of three parses
 
 
-def test_each_draw_is_compared_with_the_others():
+def test_the_baseline_is_the_mean_reward_of_the_other_draws():
     rewards = tf.constant([[1.0, 2.0, 6.0], [0.0, 0.0, 3.0]])
     np.testing.assert_allclose(baselines(rewards), [[4, 3.5, 1.5], [1.5, 1.5, 0]])
     np.testing.assert_allclose(baselines(tf.constant([[1.0], [2.0], [6.0]])), [[4], [3.5], [1.5]])
     np.testing.assert_allclose(baselines(tf.constant([[5.0]])), [[0]])
 
 
-def test_the_gradient_is_that_of_the_expected_reward_on_average():
+def test_the_reinforce_gradient_is_unbiased():
     """Over all pairs of draws, each as probable as the policy has it, it is −∇ Σ_k p_k R_k."""
     logits = tf.Variable([0.3, -0.2, 0.9])
     with tf.GradientTape() as tape:
@@ -35,7 +35,7 @@ def test_the_gradient_is_that_of_the_expected_reward_on_average():
     np.testing.assert_allclose(average_gradient(reinforce_loss, logits, draws=2), expected, rtol=1e-5)
 
 
-def test_the_gradient_is_that_of_the_expected_mean_likelihood_on_average():
+def test_the_mean_likelihood_gradient_is_unbiased():
     """Over all triples of draws, it is −∇ Σ π_i π_j π_k log ((p_i + p_j + p_k) / 3)."""
     logits = tf.Variable([0.3, -0.2, 0.9])
     likelihoods = np.exp(REWARDS.numpy() - 4)
@@ -61,7 +61,7 @@ def average_gradient(loss_of, logits, draws, rewards=REWARDS):
     return average
 
 
-def test_a_draw_that_adds_nothing_to_the_others_earns_nothing():
+def test_a_draw_that_adds_nothing_to_the_others_has_no_advantage():
     """By hand: of likelihoods .5 and .5, L = log .5 as without either; of .8 and .2, L = log .5, log .2 or log .8."""
     log_p = tf.math.log([[0.5, 0.5], [0.8, 0.2]])
     np.testing.assert_allclose(mean_likelihoods(log_p), np.log([0.5, 0.5]), rtol=1e-6)
@@ -73,7 +73,7 @@ def test_a_draw_that_adds_nothing_to_the_others_earns_nothing():
     np.testing.assert_allclose(loss, (3 * earned[1][0] + 4 * earned[1][1]) / 2, rtol=1e-5)
 
 
-def test_entropy_counts_real_transitions():
+def test_entropy_ignores_padding():
     logits = np.log([[[0.5, 0.5], [0.9, 0.1], [0.3, 0.7]]]).astype(np.float32)
     expected = (np.log(2) - 0.9 * np.log(0.9) - 0.1 * np.log(0.1)) / 2
     np.testing.assert_allclose(mean_entropy(logits, tf.constant([[SHIFT, REDUCE, PAD]])), expected, rtol=1e-5)

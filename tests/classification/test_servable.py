@@ -1,4 +1,4 @@
-"""Exported classifiers: the labels, vectors and trees of the model, from text."""
+"""Exported classifiers give the labels, vectors and trees of the model, from text."""
 
 import keras
 import numpy as np
@@ -52,7 +52,7 @@ def made(encoder, task, **options):
         ("rl-spinn", "listops", {}),
     ],
 )
-def test_it_answers_as_the_model_does(encoder, task, options):
+def test_signatures_give_what_the_model_gives(encoder, task, options):
     model = made(encoder, task, **options)
     servable = ClassifierServable(model)
     pairs = model.configuration.reads_pairs
@@ -98,7 +98,7 @@ def test_every_operation_is_one_that_the_stock_server_links(exported):
             assert operations(function.get_concrete_function().graph.as_graph_def()) - allowed == set(), (encoder, name)
 
 
-def test_texts_that_cannot_be_read():
+def test_errors_in_texts():
     encode = ClassifierServable(made("spinn-pi-nt", "snli")).functions["encode"]
     with pytest.raises(tf.errors.InvalidArgumentError, match="each text must be one binary tree in brackets"):
         encode(text=tf.constant(["a b c"]))
@@ -106,7 +106,7 @@ def test_texts_that_cannot_be_read():
         encode(text=tf.constant(["( )"]))
 
 
-def test_kinds_that_do_not_go_together():
+def test_classifiers_are_in_no_ensemble():
     classifier, translator = made("bag", "sst"), made_translator("word")
     with pytest.raises(UserError, match="model 2 is a classifier: only translators can be an ensemble"):
         create_servable([translator, classifier])

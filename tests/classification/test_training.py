@@ -1,4 +1,4 @@
-"""From files to a trained classifier: that a killed run ends as if nothing had been, vectors, and what is refused."""
+"""Training a classifier from files: resumption, pretrained vectors, initial models, and errors."""
 
 import numpy as np
 import pytest
@@ -34,8 +34,8 @@ class Killed(BaseException):
     """Ends a run as a kill would."""
 
 
-def test_a_killed_run_ends_as_if_nothing_had_been(files, tmp_path, monkeypatch):
-    """Of rl-spinn, which has the most to remember: the state of its draws too."""
+def test_a_killed_and_resumed_run_gives_the_same_weights(files, tmp_path, monkeypatch):
+    """With rl-spinn, since its random state must be restored too."""
     preset = small("encoder=rl-spinn")
     model, progress = train_classifier(tmp_path / "whole", preset, *files)
     original, done = callbacks.KeepPlace.on_train_batch_end, []
@@ -64,7 +64,7 @@ def test_a_killed_run_ends_as_if_nothing_had_been(files, tmp_path, monkeypatch):
     assert set(progress.history[0]) >= {"accuracy", "loss", "dev_accuracy", "dev_loss", "dev_parse_f1"}
 
 
-def test_vectors_from_a_file_stay_as_they_are(files, tmp_path):
+def test_pretrained_vectors_are_not_trained(files, tmp_path):
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("a 1 2 3\nanimal 4 5 6\nsings 7 8 9\n", encoding="utf-8")
     preset = small("encoder=bag", "trained_embeddings=false", "projection=5", "steps=2")
@@ -76,7 +76,7 @@ def test_vectors_from_a_file_stay_as_they_are(files, tmp_path):
     train_classifier(tmp_path / "model", preset, *files, vectors=vectors, resume=True)
 
 
-def test_training_begins_with_a_trained_model(files, tmp_path):
+def test_training_starts_from_an_initial_model(files, tmp_path):
     """A rate too small to move anything leaves the weights it began with, though its own files have other words."""
     train_classifier(tmp_path / "first", small("encoder=bag", "steps=3"), *files)
     few = tmp_path / "few.jsonl"
@@ -101,7 +101,7 @@ def test_training_begins_with_a_trained_model(files, tmp_path):
     assert_same(train_classifier(tmp_path / "second", preset, [few], files[1], resume=True)[0])
 
 
-def test_what_training_cannot_begin_with(files, tmp_path):
+def test_initial_models_that_do_not_fit_are_errors(files, tmp_path):
     train_classifier(tmp_path / "first", small("encoder=bag", "steps=1"), *files)
 
     def refusal(*settings, **more):
@@ -127,14 +127,14 @@ def test_what_training_cannot_begin_with(files, tmp_path):
         (["task=sick"], "line 1: "),
     ],
 )
-def test_what_is_refused(settings, complaint, files, tmp_path):
+def test_settings_that_are_errors(settings, complaint, files, tmp_path):
     with pytest.raises(UserError) as caught:
         train_classifier(tmp_path / "model", small("encoder=bag", *settings), *files)
     assert complaint in str(caught.value) and "\n" not in str(caught.value)
     assert not (tmp_path / "model").exists()
 
 
-def test_a_model_of_the_other_kind_is_refused(files, tmp_path):
+def test_a_model_of_the_other_kind_is_an_error(files, tmp_path):
     train_classifier(tmp_path / "model", small("encoder=bag", "steps=1"), *files)
     with pytest.raises(UserError, match="is no translator, but a classifier"):
         tfnmt.load(tmp_path / "model", "translator")

@@ -11,12 +11,12 @@ from tfnmt.classification import reinforce
 from tfnmt.classification.configuration import ClassifierConfiguration
 from tfnmt.classification.encoders import ENCODERS, make_encoder
 from tfnmt.classification.losses import classification_loss, number_of_labels, transition_labels, update_accuracy
-from tfnmt.classification.prediction import Predictor
+from tfnmt.classification.prediction import Batch, Predictor
 from tfnmt.configuration import from_json
 from tfnmt.layers.feedforward import MultilayerPerceptron, pair_features
 from tfnmt.text.brackets import PAD
 from tfnmt.text.tokenizers import WordTokenizer, tokenizer_from_config
-from tfnmt.training.micro_batches import MicroBatchTraining, batch_loss
+from tfnmt.training.micro_batches import LossTerms, MicroBatchTraining, batch_loss
 
 PARSER_OUTPUTS = ("transitions", "transition_logits", "log_probability")
 
@@ -57,7 +57,7 @@ class Classifier(MicroBatchTraining, keras.Model):
         tokenizer: WordTokenizer,
         label_smoothing: float = 0.0,
         **options: Any,
-    ):
+    ) -> None:
         super().__init__(**options)
         self.configuration = c = configuration
         self.tokenizer = tokenizer
@@ -85,7 +85,7 @@ class Classifier(MicroBatchTraining, keras.Model):
         self.supports_jit = False  # XLA would compile every shape of a batch anew
         self.predictor = Predictor(self)
 
-    def call(self, inputs: dict[str, tf.Tensor], training: bool = False) -> dict[str, tf.Tensor]:
+    def call(self, inputs: Batch, training: bool = False) -> Batch:
         """The outputs, as the class describes them, for a batch of sentences."""
         encoded = self._encode(inputs, training)
         outputs = {}
@@ -112,13 +112,18 @@ class Classifier(MicroBatchTraining, keras.Model):
         logits = self.head(rows, tf.reshape(transitions != PAD, [-1]), training=True)
         return tf.reshape(logits, tf.concat([tf.shape(transitions), [len(self.configuration.labels)]], axis=0))
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True) -> tf.Tensor:
+    def compute_loss(
+        self,
+        x: Batch,
+        y: tf.Tensor,
+        y_pred: Batch,
+        sample_weight: None = None,
+        training: bool = True,
+    ) -> tf.Tensor:
         """The sum of the `loss_terms`; a scalar."""
         return batch_loss([self.loss_terms(x, y, y_pred, training)])
 
-    def loss_terms(
-        self, x: dict[str, tf.Tensor], y: tf.Tensor, y_pred: dict[str, tf.Tensor], training: bool = True
-    ) -> list[tuple[tf.Tensor, tf.Tensor]]:
+    def loss_terms(self, x: Batch, y: tf.Tensor, y_pred: Batch, training: bool = True) -> LossTerms:
         """The terms of the loss: the cross-entropy of the classes (of phrases, the mean over all that have a label); in
         training also that of the transitions, weighted, if the encoder learns from parses. If it samples parses, see
         `tfnmt.classification.reinforce.loss_terms`.
@@ -138,13 +143,13 @@ class Classifier(MicroBatchTraining, keras.Model):
             terms.append((self.configuration.transition_weight * loss, number_of_labels(labels)))
         return terms
 
-    def select_examples(self, x, y, indices):
+    def select_examples(self, x: Batch, y: tf.Tensor, indices: tf.Tensor) -> tuple[Batch, tf.Tensor]:
         """See `MicroBatchTraining`; of pairs, both sentences."""
         count = tf.shape(y)[0]
         sentences = tf.concat([indices, count + indices], axis=0) if self.configuration.reads_pairs else indices
         return {name: tf.gather(tensor, sentences) for name, tensor in x.items()}, tf.gather(y, indices)
 
-    def compute_metrics(self, x, y, y_pred, sample_weight=None) -> dict[str, Any]:
+    def compute_metrics(self, x: Batch, y: tf.Tensor, y_pred: Batch, sample_weight: None = None) -> dict[str, Any]:
         """Accuracy of the pairs or sentences (of phrases, the root's), and of transitions learned from parses."""
         update_accuracy(self.accuracy, self.root_labels(x, y, y_pred), y_pred["logits"])
         if self.encoder_spec.learns_from_parses:
@@ -152,9 +157,7 @@ class Classifier(MicroBatchTraining, keras.Model):
             update_accuracy(self.transition_accuracy, labels, y_pred["transition_logits"])
         return self.get_metrics_result()
 
-    def root_labels(
-        self, inputs: dict[str, tf.Tensor], labels: tf.Tensor, predictions: dict[str, tf.Tensor]
-    ) -> tf.Tensor:
+    def root_labels(self, inputs: Batch, labels: tf.Tensor, predictions: Batch) -> tf.Tensor:
         """The labels of pairs or sentences, of phrases the root's, once for each sample: int32 [batch]."""
         if labels.shape.rank == 2:
             labels = at_root(labels, inputs["transitions"])
@@ -165,7 +168,7 @@ class Classifier(MicroBatchTraining, keras.Model):
         """Those of `tokenizer_names`."""
         return (self.tokenizer,)
 
-    def predict_on_batch(self, x: dict[str, tf.Tensor]) -> dict[str, np.ndarray]:
+    def predict_on_batch(self, x: Batch) -> dict[str, np.ndarray]:
         """The outputs for a batch; as Keras's, but traced once for all shapes."""
         return self.predictor.predict(x)
 

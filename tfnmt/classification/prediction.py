@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import keras
 import numpy as np
@@ -31,7 +32,7 @@ class Predictor:
         """The outputs of the model for a batch."""
         return {name: value.numpy() for name, value in self._run(self.model, inputs).items()}
 
-    def classify(self, texts: Sequence[str] | Sequence[tuple[str, str]], batch_size: int) -> list[str]:
+    def classify(self, texts: Sequence[Any], batch_size: int) -> list[str]:
         """See `Classifier.classify`."""
         configuration, labels = self.model.configuration, []
         for first in range(0, len(texts), batch_size):

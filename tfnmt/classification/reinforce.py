@@ -16,11 +16,12 @@ import tensorflow as tf
 from tfnmt.classification.configuration import ClassifierConfiguration
 from tfnmt.classification.losses import classification_loss, log_likelihoods
 from tfnmt.text.brackets import PAD
+from tfnmt.training.micro_batches import LossTerms
 
 
 def loss_terms(
     configuration: ClassifierConfiguration, labels: tf.Tensor, predictions: dict[str, tf.Tensor], label_smoothing: float
-) -> list[tuple[tf.Tensor, tf.Tensor]]:
+) -> LossTerms:
     """The terms of the loss of a classifier that samples parses: classes, policy and entropy.
 
     Args:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tfnmt.data.examples import Example, SentenceReader, SkippedExampleError
 from tfnmt.data.lines import BYTE_ORDER_MARK
-from tfnmt.data.tasks.task import Task
+from tfnmt.data.tasks.task import LineReader, Task
 from tfnmt.errors import UserError
 
 
@@ -74,7 +74,7 @@ class ExampleDataset:
         self.reader = reader
         self.summary = DatasetSummary()
         self.word_counts: Counter[str] = Counter()
-        self._line_readers = []
+        self._line_readers: list[LineReader] = []
         files, offsets, lengths = [], [], []
         for file, path in enumerate(self.paths):
             for offset, example in self._check(path, maximum_length):

@@ -75,7 +75,7 @@ class WordTokenizer(Tokenizer):
         Raises:
             UserError: there are no words.
         """
-        counts = Counter()
+        counts: Counter[bytes] = Counter()
         for chunk in normalized_chunks(lines, lowercase):
             counts.update(_split(chunk, split_punctuation).flat_values.numpy().tolist())
         return cls(_most_frequent(counts, vocabulary_size), lowercase, split_punctuation)
@@ -86,7 +86,7 @@ class WordTokenizer(Tokenizer):
     ) -> "WordTokenizer":
         """As `train`, from word counts, for text that is already tokenized."""
         words, frequencies = list(counts), iter(counts.values())
-        normalized = Counter()
+        normalized: Counter[bytes] = Counter()
         for chunk in normalized_chunks(words, lowercase):
             for word in chunk.numpy().tolist():
                 normalized[word] += next(frequencies)

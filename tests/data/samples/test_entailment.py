@@ -20,17 +20,17 @@ DOG = Scene("dog", "running", "small", "( in ( a park ) )")
         ({"place": "( in ( a kitchen ) )", "adjective": None}, CONTRADICTION),
     ],
 )
-def test_what_follows_from_a_small_dog_running_in_a_park(changes, expected):
+def test_relations_to_a_small_dog_running_in_a_park(changes, expected):
     assert relation(DOG, DOG._replace(**changes)) == expected
 
 
-def test_to_say_more_is_neutral():
+def test_a_more_specific_hypothesis_is_neutral():
     assert relation(DOG._replace(place=None), DOG) == NEUTRAL
     assert relation(DOG._replace(action="moving"), DOG) == NEUTRAL
     assert relation(DOG._replace(adjective=None), DOG) == NEUTRAL
 
 
-def test_scenes_as_trees():
+def test_scenes_in_brackets():
     assert DOG.to_brackets() == "( ( a ( small dog ) ) ( ( is running ) ( in ( a park ) ) ) )"
     assert Scene("animal", "resting").to_brackets() == "( ( an animal ) ( is resting ) )"
 

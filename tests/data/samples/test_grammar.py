@@ -1,23 +1,19 @@
-"""The sample corpus' grammar: its sentences against German written by hand."""
+"""The phrases, clauses and sentences of the sample corpus, against German by hand."""
 
 import pytest
 
 from tfnmt.data.samples import lexicon
-from tfnmt.data.samples.grammar import (
+from tfnmt.data.samples.clauses import (
     be_clause,
     because,
     fronted,
     if_clause,
-    noun_phrase,
-    object_pronoun,
-    prepositional,
     statement,
-    subject_pronoun,
     that_clause,
-    time_phrase,
     verb_clause,
     yes_no_question,
 )
+from tfnmt.data.samples.phrases import noun_phrase, object_pronoun, prepositional, subject_pronoun, time_phrase
 
 NOUNS = {noun.english: noun for noun in lexicon.NOUNS}
 ADJECTIVES = {adjective.english: adjective for adjective in lexicon.ADJECTIVES}

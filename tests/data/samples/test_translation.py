@@ -1,4 +1,4 @@
-"""The sample corpus: reproducible, its splits apart, its hold-out compositional."""
+"""The sample corpus: reproducible, with disjoint splits and a compositional test set."""
 
 import os
 import random
@@ -12,6 +12,7 @@ import pytest
 import tfnmt
 from tfnmt.data.samples import lexicon
 from tfnmt.data.samples import translation as sample
+from tfnmt.data.samples.sentences import draw_sentence
 
 SPLITS = ("train", "dev", "test")
 NOUNS = {noun.english: noun for noun in lexicon.NOUNS}
@@ -49,7 +50,7 @@ def test_one_english_sentence_has_one_german_translation():
     seen = {}
     rng = random.Random(7)
     for _ in range(20000):
-        sentence = sample.draw_sentence(rng)
+        sentence = draw_sentence(rng)
         assert seen.setdefault(sentence.english, sentence.german) == sentence.german
 
 

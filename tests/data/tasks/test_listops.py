@@ -1,4 +1,4 @@
-"""ListOps: values by hand, the written form, and what is drawn."""
+"""ListOps: values by hand, expressions in brackets, and drawn at random."""
 
 import random
 from itertools import islice

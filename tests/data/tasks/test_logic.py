@@ -1,4 +1,4 @@
-"""Formulas: their relations by hand, their written form, and what is drawn."""
+"""Formulas: their relations by hand, in brackets, and drawn at random."""
 
 import random
 
@@ -27,12 +27,12 @@ def test_relations(first, second, expected):
     assert relation(first, second) == expected
 
 
-def test_written_form():
+def test_formulas_in_brackets():
     assert to_text("f") == "f"
     assert to_text(("not", ("or", "a", ("and", "b", NOT_A)))) == "( not ( a ( or ( b ( and ( not a ) ) ) ) ) )"
 
 
-def test_what_is_drawn_has_so_many_operators_and_a_truth_table():
+def test_drawn_formulas_have_the_operators_asked_for_and_are_contingent():
     rng = random.Random(1)
     for operators in range(5):
         text = to_text(draw(rng, operators, "abc"))

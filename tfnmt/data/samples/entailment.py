@@ -1,14 +1,14 @@
-"""Pairs of sentences in a small world where it is known what follows from what, with their trees.
+"""Pairs of sentences about small scenes, with their trees, and whether one entails the other.
 
-A sentence tells that somebody does something, perhaps somewhere: `( ( a ( small dog ) ) ( ( is running ) outside ) )`.
-It entails another that says no more; it contradicts one that says what excludes it; else the pair is neutral. As in
-SNLI, both sentences are about the same moment and the same somebody.
+A sentence describes somebody who does something, perhaps somewhere: `( ( a man ) ( ( is running ) outside ) )`. It
+entails a sentence that says nothing more, contradicts one that cannot be true at the same time, and is neutral to all
+others. As in SNLI, both sentences are about the same person or animal at the same moment.
 """
 
 import random
 from typing import NamedTuple
 
-# Word -> the more general word that it implies. Words exclude each other unless one implies the other.
+# Word -> the more general word that it implies. Two words are incompatible unless one implies the other.
 SUBJECTS = {
     "animal": None,
     "dog": "animal",
@@ -36,7 +36,7 @@ ENTAILMENT, NEUTRAL, CONTRADICTION = "entailment", "neutral", "contradiction"
 
 
 class Scene(NamedTuple):
-    """What a sentence tells."""
+    """What a sentence describes."""
 
     subject: str
     action: str
@@ -53,21 +53,21 @@ class Scene(NamedTuple):
 
 
 def relation(premise: Scene, hypothesis: Scene) -> str:
-    """Which of the three holds."""
-    parts = (
-        _of_words(premise.subject, hypothesis.subject, SUBJECTS),
-        _of_words(premise.action, hypothesis.action, ACTIONS),
-        _of_adjectives(premise.adjective, hypothesis.adjective),
-        _of_words(premise.place, hypothesis.place, PLACES),
+    """ENTAILMENT, NEUTRAL or CONTRADICTION."""
+    relations = (
+        _word_relation(premise.subject, hypothesis.subject, SUBJECTS),
+        _word_relation(premise.action, hypothesis.action, ACTIONS),
+        _adjective_relation(premise.adjective, hypothesis.adjective),
+        _word_relation(premise.place, hypothesis.place, PLACES),
     )
     for found in (CONTRADICTION, NEUTRAL):
-        if found in parts:
+        if found in relations:
             return found
     return ENTAILMENT
 
 
-def draw(rng: random.Random, relation_wanted: str) -> tuple[Scene, Scene]:
-    """A random pair, premise and hypothesis, of that relation."""
+def draw(rng: random.Random, label: str) -> tuple[Scene, Scene]:
+    """A random pair of premise and hypothesis with this relation."""
     while True:
         premise = _draw_scene(rng)
         hypothesis = Scene(
@@ -76,7 +76,7 @@ def draw(rng: random.Random, relation_wanted: str) -> tuple[Scene, Scene]:
             rng.choice((None, premise.adjective, rng.choice(ADJECTIVES))),
             rng.choice((None, premise.place, rng.choice(list(PLACES)))),
         )
-        if premise != hypothesis and relation(premise, hypothesis) == relation_wanted:
+        if premise != hypothesis and relation(premise, hypothesis) == label:
             return premise, hypothesis
 
 
@@ -99,14 +99,14 @@ def _implied(word: str | None, words: dict[str, str | None]) -> list[str]:
     return implied
 
 
-def _of_words(premise: str | None, hypothesis: str | None, words: dict[str, str | None]) -> str:
+def _word_relation(premise: str | None, hypothesis: str | None, words: dict[str, str | None]) -> str:
     if hypothesis is None or hypothesis in _implied(premise, words):
         return ENTAILMENT
     return NEUTRAL if premise is None or premise in _implied(hypothesis, words) else CONTRADICTION
 
 
-def _of_adjectives(premise: str | None, hypothesis: str | None) -> str:
-    """They exclude each other."""
+def _adjective_relation(premise: str | None, hypothesis: str | None) -> str:
+    """Adjectives are incompatible with each other."""
     if hypothesis in (None, premise):
         return ENTAILMENT
     return NEUTRAL if premise is None else CONTRADICTION

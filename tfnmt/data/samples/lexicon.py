@@ -1,6 +1,7 @@
-"""The words of the sample corpus (samples/translation.py): English, German, and the forms that no rule gives.
+"""The words of the sample corpus in English and German, with their irregular forms.
 
-A noun's kind says which verbs and adjectives it goes with, so that nobody eats a window."""
+The kind of a noun says which verbs and adjectives it goes with, so that nobody eats a window.
+"""
 
 from dataclasses import dataclass
 
@@ -167,7 +168,7 @@ PREPOSITIONS = {
     "for": ("für", "accusative", ("person",)),
 }
 
-# Adverbials of time: German, and the tenses they go with (TENSES in sample_grammar.py).
+# Adverbials of time: German, and the tenses they go with (TENSES in clauses.py).
 TIMES = {
     "today": ("heute", ("present", "perfect", "can", "must", "want", "will")),
     "tomorrow": ("morgen", ("can", "must", "want", "will")),

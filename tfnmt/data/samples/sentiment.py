@@ -1,7 +1,7 @@
-"""Short film reviews from a small grammar that knows the sentiment of every phrase, from 0 to 4.
+"""Short film reviews from a small grammar, with the sentiment of every phrase from 0 to 4.
 
-`(4 (2 (2 the) (2 plot)) (4 (2 is) (4 (2 very) (3 nice))))`: a noun is neutral (2), an adjective brings a sentiment,
-"very" doubles it, "hardly" turns it over and "but" lets its right side win.
+`(4 (2 (2 the) (2 plot)) (4 (2 is) (4 (2 very) (3 nice))))`: a noun is neutral (2), an adjective has a sentiment, "very"
+doubles it, "hardly" negates it, and a sentence with "but" has the sentiment of its right side.
 """
 
 import random
@@ -34,7 +34,6 @@ def draw(rng: random.Random) -> str:
     review = _draw_clause(rng)
     form = rng.choice(("alone", "but", "and"))
     if form == "but":
-        # What comes after "but" decides.
         after = _draw_clause(rng)
         review = _join(review, _join(_word("but"), after, after.sentiment), after.sentiment)
     elif form == "and":

@@ -8,7 +8,7 @@ drawn uniformly. A list is a tuple `(operator, argument, ...)`, a digit an integ
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -17,7 +17,7 @@ from tfnmt.data.lines import read_lines
 from tfnmt.data.tasks.task import Task
 from tfnmt.errors import UserError
 
-OPERATORS = {
+OPERATORS: dict[str, Callable[[list[int]], int]] = {
     "MIN": min,
     "MAX": max,
     "MED": lambda values: int(median(values)),
@@ -84,7 +84,7 @@ def to_text(expression: Expression) -> str:
     return text
 
 
-def draw_lines(seed: int, exclude: set[str] = frozenset(), levels: int = MAXIMUM_DEPTH - 1) -> Iterator[str]:
+def draw_lines(seed: int, exclude: Collection[str] = (), levels: int = MAXIMUM_DEPTH - 1) -> Iterator[str]:
     """Lines of a ListOps file, without end: all expressions differ, and none is in `exclude`.
 
     Raises:

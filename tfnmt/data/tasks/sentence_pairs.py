@@ -6,6 +6,7 @@
   the pairs of formulas of Bowman, Manning and Potts (2015).
 """
 
+import functools
 import json
 import random
 from collections.abc import Callable
@@ -32,12 +33,10 @@ class SentencePairTask(Task):
     def file_format(self, path: Path, first_line: str) -> tuple[LineReader, bool]:
         """By the file's suffix and its first line."""
         if path.suffix == ".jsonl":
-            fields, has_header = _json_fields, False
-        elif first_line.startswith("gold_label\t"):
-            fields, has_header = _named_columns(first_line), True
-        else:
-            return self.read_line, False
-        return lambda line, reader: self._example(fields, line, reader), has_header
+            return functools.partial(self._example, _json_fields), False
+        if first_line.startswith("gold_label\t"):
+            return functools.partial(self._example, _named_columns(first_line)), True
+        return self.read_line, False
 
     def _example(self, fields: Callable[[str], tuple[str, ...]], line: str, reader: SentenceReader) -> Example:
         if not line:
