@@ -1,15 +1,18 @@
 """Several things measured in turn, so that what else the machine does meanwhile falls on all alike."""
 
+import logging
 import statistics
+from collections.abc import Callable, Mapping, Sequence
+
+logger = logging.getLogger(__name__)
 
 
-def alternate(measurements, rounds, say=lambda line: None):
+def alternate(measurements: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
     """Measure everything in turn, round after round, every other round in the opposite order.
 
     Args:
         measurements: functions by name, each of which does its work and returns a rate.
         rounds: how often each is called.
-        say: called with a line about each round.
 
     Returns:
         The rates by name, a list for each, in the order of the rounds.
@@ -18,11 +21,11 @@ def alternate(measurements, rounds, say=lambda line: None):
     for i in range(rounds):
         for name in list(measurements) if i % 2 == 0 else reversed(measurements):
             rates[name].append(measurements[name]())
-        say(f"round {i + 1}: " + ", ".join(f"{name} {values[-1]:,.0f}" for name, values in rates.items()))
+        logger.info("round %d: %s", i + 1, ", ".join(f"{name} {values[-1]:,.0f}" for name, values in rates.items()))
     return rates
 
 
-def ratio_figures(ours, peer):
+def ratio_figures(ours: Sequence[float], peer: Sequence[float]) -> dict[str, float]:
     """Medians of two lists of rates, and of their ratios round by round, with the smallest and the largest ratio."""
     ratios = [one / other for one, other in zip(ours, peer, strict=True)]
     return {

@@ -13,7 +13,11 @@ over [p, h, p − h, p · h], RMSprop at 0.002. Both sides train on the same bat
 """
 
 import contextlib
+import logging
 import statistics
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import keras
 import numpy as np
@@ -22,31 +26,36 @@ from tfnmt.classification.classifier import Classifier
 from tfnmt.classification.encoders import ENCODERS
 from tfnmt.classification.presets import CLASSIFIER_PRESETS
 from tfnmt.errors import UserError
+from tfnmt.text.tokenizers import WordTokenizer
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.optimizers import make_optimizer
-from tfnmt.training.runs import say
 from tfnmt_programs.benchmarks.alternation import alternate, ratio_figures
-from tfnmt_programs.benchmarks.classifier_work import training_products_per_pair
-from tfnmt_programs.benchmarks.matrix_rate import machine_rate
-from tfnmt_programs.benchmarks.pair_batches import (
+from tfnmt_programs.benchmarks.classifier_work import training_flop_per_pair
+from tfnmt_programs.benchmarks.machine_rates import machine_rate
+from tfnmt_programs.benchmarks.spinn_peer import spinn_process
+from tfnmt_programs.benchmarks.timed_fit import timed_fit
+from tfnmt_programs.benchmarks.tree_batches import (
+    VOCABULARY_SIZE,
+    Batch,
     batches_of_file,
-    drawn_batches,
     equally_long_batches,
-    one_by_one,
-    placeholder_tokenizer,
+    random_batches,
+    single_pairs,
 )
-from tfnmt_programs.benchmarks.spinn_peer import spinn_worker
-from tfnmt_programs.benchmarks.timed_fit import peak_memory, resident_memory, timed_fit
+from tfnmt_programs.benchmarks.untrained import placeholder_tokenizer
+from tfnmt_programs.measuring import peak_memory, resident_memory
+
+logger = logging.getLogger(__name__)
 
 SEED = 1
 TRAINING = TrainingConfiguration(optimizer="rmsprop", learning_rate=0.002, clip_norm=None)
 
 
-def compare_training(options):
+def compare_training(options: Namespace) -> dict[str, Any]:
     """Train both sides in turn, always on the same pairs.
 
     Args:
-        options: an object with `encoder`, `units`, `tracker_units`, `embedding_size`, `head_units`, `batch_size`,
+        options: has `encoder`, `units`, `tracker_units`, `embedding_size`, `head_units`, `batch_size`,
             `batches`, `examples`, `task`, `micro_batches`, `rounds`, `threads`, `peer_threads`, `peer` ("torch" or
             "batch-1") and `peer_python`, as `tfnmt benchmark` explains them.
 
@@ -60,7 +69,7 @@ def compare_training(options):
         raise UserError("--peer-python is missing: a Python that has torch")
     batches, tokenizer = _batches(options)
     pairs = sum(len(labels) for _, labels in batches)
-    say(f"{len(batches)} batches of {options.batch_size} pairs in each round")
+    logger.info("%d batches of %d pairs in each round", len(batches), options.batch_size)
     beside = beside_torch if options.peer == "torch" else beside_itself
     memory = resident_memory()
     model = our_model(options, tokenizer)
@@ -74,7 +83,7 @@ def compare_training(options):
     return figures | {"unit": "pairs/s", "first_step_seconds": first_step} | described(model, options)
 
 
-def compare_lengths(options):
+def compare_lengths(options: Namespace) -> dict[str, Any]:
     """Train one model on batches of long sentences and of short ones, of as many words, in turn.
 
     Args:
@@ -85,7 +94,7 @@ def compare_lengths(options):
         second, and "growth" how many times as long a word takes.
     """
     short, long = (equally_long_batches(options.words, n, options.batches, SEED) for n in options.lengths)
-    model = our_model(options, placeholder_tokenizer())
+    model = our_model(options, placeholder_tokenizer(VOCABULARY_SIZE))
     first_step, train_long = timed_fit(model, long)
     _, train_short = timed_fit(model, short)
     train_long(), train_short()
@@ -99,8 +108,8 @@ def compare_lengths(options):
     return figures | described(model, options)
 
 
-def our_model(options, tokenizer, micro_batches=None):
-    """The `Classifier` that is compared, compiled; in so many micro-batches, by default as the options say."""
+def our_model(options: Namespace, tokenizer: WordTokenizer, micro_batches: int | None = None) -> Classifier:
+    """The classifier that is compared, compiled; in so many micro-batches, by default as the options say."""
     keras.utils.set_random_seed(SEED)
     configuration = CLASSIFIER_PRESETS["snli"].model.replace(
         encoder=options.encoder,
@@ -118,9 +127,13 @@ def our_model(options, tokenizer, micro_batches=None):
     return model
 
 
+Side = tuple[Callable[[], float], Callable[[], dict[str, Any]]]
+"""A function that lets a side train once and gives its rate, and one that gives further figures."""
+
+
 @contextlib.contextmanager
-def beside_torch(options, batches, model):
-    """A function that lets the peer train once and gives its rate, and one that gives further figures."""
+def beside_torch(options: Namespace, batches: Sequence[Batch], model: Classifier) -> Iterator[Side]:
+    """The peer in PyTorch, of our model's sizes."""
     c = model.configuration
     arguments = ENCODERS[c.encoder].arguments(c)
     settings = {
@@ -140,43 +153,44 @@ def beside_torch(options, batches, model):
         "seed": SEED,
     }
     pairs = sum(len(labels) for _, labels in batches)
-    with spinn_worker(options.peer_python, settings, batches) as worker:
-        said, answers = worker.answer(), []
+    with spinn_process(options.peer_python, settings, batches) as process:
+        made, growth = process.answer(), []
+        memory = resident_memory(process.process.pid)
 
-        def peer():
-            answers.append(worker.ask())
-            return pairs / answers[-1]["seconds"]
+        def train():
+            seconds = process.ask()["seconds"]
+            growth.append(peak_memory(process.process.pid) - memory)
+            return pairs / seconds
 
         def figures():
-            weights = sum(int(np.prod(shape)) for shape in said["weights"].values())
-            memory = answers[0]["memory_growth"]
-            return {"peer_weights": weights, "peer_memory_growth": memory, "peer_version": said["torch"]}
+            weights = sum(int(np.prod(shape)) for shape in made["weights"].values())
+            return {"peer_weights": weights, "peer_memory_growth": growth[0], "peer_version": made["torch"]}
 
-        yield peer, figures
+        yield train, figures
 
 
 @contextlib.contextmanager
-def beside_itself(options, batches, model):
-    """The same of our own model once more, trained on the same pairs one by one."""
-    singles = one_by_one(batches)
-    _, train = timed_fit(our_model(options, model.tokenizer, micro_batches=1), singles)
-    yield lambda: len(singles) / train(), dict
+def beside_itself(options: Namespace, batches: Sequence[Batch], model: Classifier) -> Iterator[Side]:
+    """Our own model once more, trained on the same pairs one by one."""
+    pairs = single_pairs(batches)
+    _, train = timed_fit(our_model(options, model.tokenizer, micro_batches=1), pairs)
+    yield lambda: len(pairs) / train(), dict
 
 
-def measured(sides, rounds):
+def measured(sides: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
     """Medians and ratios of the rates of "ours" and "peer", and the matrix rate, all measured in turn."""
-    rates = alternate(sides | {"matrix": machine_rate}, rounds, say)
+    rates = alternate(sides | {"matrix": machine_rate}, rounds)
     return ratio_figures(rates["ours"], rates["peer"]) | {"matrix_gflops": statistics.median(rates["matrix"])}
 
 
-def share_of_matrix_rate(model, batches, figures):
+def share_of_matrix_rate(model: Classifier, batches: Sequence[Batch], figures: Mapping[str, float]) -> dict[str, float]:
     """What our rate (pairs a second) says of the products in a step, beside what this machine can multiply."""
-    flop = training_products_per_pair({weight.path: tuple(weight.shape) for weight in model.weights}, batches)
+    flop = training_flop_per_pair(model, batches)
     share = figures["ours"] * flop / figures["matrix_gflops"] / 1e9
     return {"share_of_matrix_rate": share, "mflop_per_pair": flop / 1e6}
 
 
-def described(model, options):
+def described(model: Classifier, options: Namespace) -> dict[str, Any]:
     """The sizes that figures are about."""
     names = ("encoder", "units", "tracker_units", "embedding_size", "head_units", "micro_batches", "rounds", "threads")
     figures = {name: getattr(options, name) for name in (*names, "peer_threads")}
@@ -185,7 +199,7 @@ def described(model, options):
 
 def _batches(options):
     if options.examples is None:
-        return drawn_batches(options.batch_size, options.batches, SEED), placeholder_tokenizer()
+        return random_batches(options.batch_size, options.batches, SEED), placeholder_tokenizer(VOCABULARY_SIZE)
     return batches_of_file(options.examples, options.task, options.batch_size, options.batches, SEED)
 
 

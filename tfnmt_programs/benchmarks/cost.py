@@ -1,72 +1,88 @@
 """What one forward pass of a translator costs: the eight lines of Cho's post (2015, part 2), for any configuration.
 
 The post counts multiplications by the sizes of its plain encoder–decoder. Beside that stands what a model here
-multiplies, by the shapes of its weights (`tfnmt_programs.benchmarks.work`): an embedding is looked up, and not
-multiplied with a 1-of-K vector; the encoder may read from both ends; there may be attention, a second transition, a
-deep output.
+multiplies (`tfnmt_programs.benchmarks.work`): an embedding is looked up, and not multiplied with a 1-of-K vector; the
+encoder may read from both ends; there may be attention, a second transition, a deep output.
 """
 
-import re
-import time
+import math
+from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from tfnmt.search.constraints import ban_tokens
 from tfnmt.search.greedy import greedy_search
 from tfnmt.text.tokenizer import SPECIAL_TOKENS
-from tfnmt.text.tokenizers import END, START, WordTokenizer
+from tfnmt.text.tokenizers import END, START
 from tfnmt.translation.translator import Translator
-from tfnmt_programs.benchmarks.matrix_rate import LARGE, SMALL, matrix_rate
-from tfnmt_programs.benchmarks.work import PAIRS, multiplications_by_weight, our_weights
+from tfnmt_programs.benchmarks.machine_rates import LARGE, SMALL, matrix_rate
+from tfnmt_programs.benchmarks.work import forward_multiplications, matrix_sizes
+from tfnmt_programs.measuring import least_seconds
 
-# Each part, and the weight matrices that are its own. The first that fits counts.
-PARTS = (
-    ("1. source words to embeddings", r"^encoder/E/"),
-    ("2. source embeddings to the encoder", r"^encoder/layer_0_\w+/W$"),
-    ("3. h_{i-1} to h_i", r"^encoder/"),
-    ("   attention", rf"^decoder/attention/|^{PAIRS}$"),
-    ("4. context to the decoder", r"^decoder/second/W$|^decoder/first/W of the summary$"),
-    ("   h_T to z_0", r"^decoder/z_0"),
-    ("   u_{i-1} to z_i", r"^decoder/E/|^decoder/first/W$|^decoder/W_f$"),
-    ("5. z_{i-1} to z_i", r"^decoder/(first|second|layer_\d+)/"),
-    ("6. decoder to target embeddings", r"^decoder/W_[123]$"),
-    ("7. target embeddings to output", r"^decoder/w$"),
-    ("8. softmax", r"^softmax$"),
+LINES = (
+    "1. source words to embeddings",
+    "2. source embeddings to the encoder",
+    "3. h_{i-1} to h_i",
+    "   attention",
+    "4. context to the decoder",
+    "   h_T to z_0",
+    "   u_{i-1} to z_i",
+    "5. z_{i-1} to z_i",
+    "6. decoder to target embeddings",
+    "7. target embeddings to output",
+    "8. softmax",
 )
 
 
-def multiplications_by_part(model, source_words, target_words):
+def multiplications_by_line(model: Translator, source_words: int, target_words: int) -> dict[str, int]:
     """Multiplications of one sentence's forward pass.
 
     Args:
-        model: a `Translator`.
         source_words, target_words: T and T', END counted.
 
     Returns:
-        {part: multiplications}, in the order of `PARTS`. The softmax has one for each word that could be next.
+        {line: multiplications}, in the order of `LINES`. The attention has all that no other line accounts for; the
+        softmax has one for each word that could be next.
     """
-    weights, encoder_size = our_weights(model)
-    c = model.configuration
-    pair_size = {"none": 0, "additive": encoder_size}.get(c.attention, encoder_size + c.decoder_units)
-    if c.attention == "none":  # the first layer reads [u_{i−1}, h_T]: two parts of one matrix
-        rows, columns = weights.pop("decoder/first/W")
-        weights["decoder/first/W"] = (rows - encoder_size, columns)
-        weights["decoder/first/W of the summary"] = (encoder_size, columns)
-    counts = multiplications_by_weight(weights, pair_size, np.array([source_words]), np.array([target_words]))
-    counts["softmax"] = target_words * model.target_tokenizer.vocabulary_size
-    parts = dict.fromkeys((part for part, _ in PARTS), 0)
-    for name, count in counts.items():
-        parts[next(part for part, pattern in PARTS if re.search(pattern, name))] += count
-    return parts
+    encoder, decoder = model.encoder, model.decoder
+    inputs = sum(_size(cell.W) for cell in encoder.cells[: encoder.directions])
+    word_rows, summary_rows = decoder.E.output_dim, 0 if decoder.attention else encoder.output_size
+    columns = decoder.first.W.shape[1]  # first.W multiplies [u_{i−1}, h_T] where there is no attention
+    context = summary_rows * columns + (_size(decoder.second.W) if decoder.second else 0)
+    words = word_rows * columns + (_size(decoder.W_f) if decoder.input_feeding else 0)
+    cells = [decoder.first, *decoder.upper, *([decoder.second] if decoder.second else [])]
+    transitions = matrix_sizes(*cells) - context - word_rows * columns
+    readout = sum(map(_size, decoder.readout_weights.values())) if decoder.deep_output else 0
+    vocabulary_size = model.target_tokenizer.vocabulary_size
+    counts = (
+        0,
+        source_words * inputs,
+        source_words * (matrix_sizes(*encoder.cells) - inputs),
+        0,
+        target_words * context,
+        matrix_sizes(*decoder.initial),
+        target_words * words,
+        target_words * transitions,
+        target_words * readout,
+        target_words * decoder.readout_size * vocabulary_size,
+        0,
+    )
+    lines = dict(zip(LINES, counts, strict=True))
+    lines["   attention"] = forward_multiplications(model, source_words, target_words) - sum(counts)
+    lines["8. softmax"] = target_words * vocabulary_size
+    return lines
 
 
-def multiplications_of_the_post(model, source_words, target_words):
-    """The post's eight lines with this model's sizes: {part: multiplications}, 0 for what the post does not count."""
+def _size(weight):
+    return math.prod(weight.shape)
+
+
+def multiplications_of_the_post(model: Translator, source_words: int, target_words: int) -> dict[str, int]:
+    """The post's eight lines with this model's sizes: {line: multiplications}, 0 for what the post does not count."""
     c, T, T_ = model.configuration, source_words, target_words
     V, V_ = model.source_tokenizer.vocabulary_size, model.target_tokenizer.vocabulary_size
     n_e, n_e_, n_h, n_z = c.source_embedding_size, c.target_embedding_size, c.encoder_units, c.decoder_units
-    lines = {
+    counts = {
         "1": T * V,
         "2": T * n_e * 3 * n_h,
         "3": T * n_h * 3 * n_h,
@@ -76,40 +92,33 @@ def multiplications_of_the_post(model, source_words, target_words):
         "7": T_ * n_e_ * V_,
         "8": T_ * V_,
     }
-    return {part: lines.get(part[0], 0) for part, _ in PARTS}
+    return {line: counts.get(line[0], 0) for line in LINES}
 
 
-def untrained(configuration, vocabulary_size):
-    """A `Translator` of that configuration that knows so many words on both sides."""
-    tokenizer = WordTokenizer([f"w{i}" for i in range(vocabulary_size - len(SPECIAL_TOKENS))])
-    return Translator(configuration, tokenizer, tokenizer)
-
-
-def cost(model, source_words=25, target_words=25, batch_size=32):
+def cost(model: Translator, source_words: int = 25, target_words: int = 25, batch_size: int = 32) -> dict[str, Any]:
     """Counted and measured: what `tfnmt cost` prints.
 
     Args:
-        model: a `Translator`.
         source_words, target_words: T and T', END counted.
         batch_size: sentences at once in what is measured.
 
     Returns:
-        A dictionary: "parts" {part: {"post", "here"}} in multiplications of a sentence; "flop_per_word", two for
+        A dictionary: "parts" {line: {"post", "here"}} in multiplications of a sentence; "flop_per_word", two for
         each multiplication, over the target words; "matrix_gflops" and "matrix_gflops_small", this machine's rate;
         and seconds a target word: "at_matrix_rate", "forward" (all words given) and "greedy" (the search).
     """
-    parts = multiplications_by_part(model, source_words, target_words)
+    lines = multiplications_by_line(model, source_words, target_words)
     post = multiplications_of_the_post(model, source_words, target_words)
-    flop = 2 * sum(parts.values()) / target_words
+    flop = 2 * sum(lines.values()) / target_words
     large, small = matrix_rate(*LARGE), matrix_rate(*SMALL)
     return {
         "source_words": source_words,
         "target_words": target_words,
         "batch_size": batch_size,
         "weights": model.count_params(),
-        "parts": {part: {"post": post[part], "here": parts[part]} for part, _ in PARTS},
+        "parts": {line: {"post": post[line], "here": lines[line]} for line in LINES},
         "multiplications_post": sum(post.values()),
-        "multiplications_here": sum(parts.values()),
+        "multiplications_here": sum(lines.values()),
         "flop_per_word": flop,
         "matrix_gflops": large,
         "matrix_gflops_small": small,
@@ -118,8 +127,8 @@ def cost(model, source_words=25, target_words=25, batch_size=32):
     } | measured_seconds(model, source_words, target_words, batch_size)
 
 
-def measured_seconds(model, source_words, target_words, batch_size):
-    """Seconds a target word of the forward pass and of a greedy search, on words drawn by lot."""
+def measured_seconds(model: Translator, source_words: int, target_words: int, batch_size: int) -> dict[str, float]:
+    """Seconds a target word of the forward pass and of a greedy search, on random words."""
     first = len(SPECIAL_TOKENS)
     draw = tf.random.Generator.from_seed(1).uniform
     source = draw([batch_size, source_words], first, model.source_tokenizer.vocabulary_size, tf.int32)
@@ -137,18 +146,6 @@ def measured_seconds(model, source_words, target_words, batch_size):
 
     words = batch_size * target_words
     return {
-        "seconds_per_word_forward": _seconds(forward) / words,
-        "seconds_per_word_greedy": _seconds(search) / words,
+        "seconds_per_word_forward": least_seconds(forward, times=3) / words,
+        "seconds_per_word_greedy": least_seconds(search, times=3) / words,
     }
-
-
-def _seconds(function, times=3):
-    """The least of several times, tracing apart."""
-    function()
-
-    def once():
-        start = time.perf_counter()
-        function().numpy()
-        return time.perf_counter() - start
-
-    return min(once() for _ in range(times))

@@ -1,17 +1,22 @@
 """How a training step's time and memory grow with the length of the sentences."""
 
-import statistics
-from types import SimpleNamespace
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from tfnmt.inspection.figures import COLORS
+from tfnmt.inspection.figures import COLORS, new_figure
 from tfnmt_programs.benchmarks.classifier_training import SEED, our_model
-from tfnmt_programs.benchmarks.pair_batches import equally_long_batches, placeholder_tokenizer
-from tfnmt_programs.benchmarks.timed_fit import forget_peak_memory, peak_memory, resident_memory, timed_fit
+from tfnmt_programs.benchmarks.timed_fit import timed_fit
+from tfnmt_programs.benchmarks.tree_batches import VOCABULARY_SIZE, equally_long_batches
+from tfnmt_programs.benchmarks.untrained import placeholder_tokenizer
+from tfnmt_programs.measuring import median_seconds, peak_memory, reset_peak_memory, resident_memory
+
+Row = tuple[int, float, int]
+"""Words in each sentence, seconds of a training step, bytes of memory that it takes."""
 
 
-def growth(encoder, lengths, pairs=16, units=64, repetitions=5):
+def growth(encoder: str, lengths: Sequence[int], pairs: int = 16, units: int = 64, repetitions: int = 5) -> list[Row]:
     """Train on batches of as many pairs, ever longer ones.
 
     Args:
@@ -22,25 +27,24 @@ def growth(encoder, lengths, pairs=16, units=64, repetitions=5):
         repetitions: steps of each length that are timed.
 
     Returns:
-        A list of (length, median seconds of a step, bytes that the process has grown by at most since before the
-        first).
+        A row for each length: the median time of a step, and by how many bytes the process has grown at most since
+        before the first.
     """
     sizes = {"units": units, "tracker_units": max(1, units // 2), "embedding_size": units, "head_units": units}
-    model = our_model(SimpleNamespace(encoder=encoder, **sizes), placeholder_tokenizer(), micro_batches=1)
+    model = our_model(Namespace(encoder=encoder, **sizes), placeholder_tokenizer(VOCABULARY_SIZE), micro_batches=1)
     timed_fit(model, equally_long_batches(2 * pairs * lengths[0], lengths[0], 1, SEED))  # traced
     before = resident_memory()
     rows = []
     for length in lengths:
-        forget_peak_memory()
+        reset_peak_memory()
         _, train = timed_fit(model, equally_long_batches(2 * pairs * length, length, 1, SEED))
-        seconds = statistics.median(train() for _ in range(repetitions))
-        rows.append((length, seconds, peak_memory() - before))
+        rows.append((length, median_seconds(train, repetitions), peak_memory() - before))
     return rows
 
 
-def draw_growth(rows_of_encoders, pairs):
+def draw_growth(rows_of_encoders: Mapping[str, Sequence[Row]], pairs: int) -> Figure:
     """Time and memory over length, a line for each encoder: {name: what `growth` returns}."""
-    figure = Figure(figsize=(9, 4), layout="constrained")
+    figure = new_figure(9, 4)
     of_time, of_memory = figure.subplots(1, 2)
     for i, (name, rows) in enumerate(rows_of_encoders.items()):
         lengths, seconds, grown = zip(*rows, strict=True)

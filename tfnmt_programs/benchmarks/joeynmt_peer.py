@@ -1,51 +1,74 @@
-"""JoeyNMT 2.3 (Kreutzer et al. 2019, arXiv:1907.12484) at work beside us: what it is told, and what it works on."""
+"""JoeyNMT 2.3 (Kreutzer et al. 2019, arXiv:1907.12484), to be measured beside this project: its settings and data."""
 
-from pathlib import Path
+import math
+import re
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from tfnmt.configuration import require
-from tfnmt_programs.benchmarks.peer_process import PEERS, PeerProcess
+from tfnmt.translation.translator import Translator
+from tfnmt_programs.benchmarks.peer_process import PeerProcess
+from tfnmt_programs.benchmarks.work import Multiplications
 
 
-def start_training(directory, model, batches, learning_rate, seed, options):
-    """A `PeerProcess` that trains a model of the same sizes on the batches.
+def start_training(
+    model: Translator, batches: Sequence[tuple[dict, np.ndarray]], learning_rate: float, seed: int, options: Namespace
+) -> PeerProcess:
+    """A process that trains a model of the same sizes on the batches.
 
     Args:
-        directory: where files for it are kept.
-        model: our `Translator`.
         batches: a list of ({"source", "target"}, labels), see `tfnmt.data.pair_batches`, as NumPy arrays.
-        learning_rate, seed: of its training.
-        options: an object with `peer_python`, `threads` and `mixed_precision`, which "both" makes the peer's, too.
+        options: has `peer_python`, `threads` and `mixed_precision`, which "both" makes the peer's, too.
     """
     arrays = {}
     for i, (inputs, labels) in enumerate(batches):
         arrays |= {f"source_{i}": inputs["source"], f"target_{i}": inputs["target"], f"labels_{i}": labels}
     settings = {"learning_rate": learning_rate, "seed": seed, "bfloat16": options.mixed_precision == "both"}
-    return _start(directory, model, arrays, settings, options)
+    return _start(model, arrays, settings, options)
 
 
-def start_translating(directory, model, batches, options):
-    """A `PeerProcess` that translates with random weights of the same sizes.
+def start_translating(model: Translator, batches: Sequence[tuple[np.ndarray, int]], options: Namespace) -> PeerProcess:
+    """A process that translates with random weights of the same sizes.
 
     Args:
-        directory, model: as above.
         batches: a list of (source ids, int [batch, source_length], padded with 0; how many words, END counted, the
             search of that batch is to take).
-        options: an object with `peer_python`, `threads` and `beam_size`.
+        options: has `peer_python`, `threads` and `beam_size`.
     """
     arrays = {}
     for i, (source, steps) in enumerate(batches):
         arrays |= {f"source_{i}": source, f"steps_{i}": steps}
     settings = {"learning_rate": 0.001, "seed": 1, "bfloat16": False, "beam_size": options.beam_size}
-    return _start(directory, model, arrays, settings, options)
+    return _start(model, arrays, settings, options)
 
 
-def _start(directory, model, arrays, settings, options):
-    batches_file = Path(directory, "batches.npz")
-    np.savez(batches_file, **arrays)
+def joeynmt_multiplications(shapes: Mapping[str, Sequence[int]], encoder_size: int) -> Multiplications:
+    """How many multiplications its forward pass needs.
+
+    Args:
+        shapes: those of its weights, by JoeyNMT's names.
+        encoder_size: size of the encoder's states h_j, of which the context c_i = Σ_j α_ij h_j is made.
+    """
+    counts = {"source_word": 0, "sentence": 0, "target_word": 0, "word_pair": encoder_size}
+    kinds = {  # the first that fits counts; embeddings are looked up
+        "embed": None,
+        "^encoder|key_layer": "source_word",
+        "bridge_layer": "sentence",
+        "energy_layer": "word_pair",
+        "": "target_word",
+    }
+    for name, shape in shapes.items():
+        kind = next(kind for pattern, kind in kinds.items() if re.search(pattern, name))
+        if kind and len(shape) == 2:
+            counts[kind] += math.prod(shape)
+    return Multiplications(**counts)
+
+
+def _start(model, arrays, settings, options):
     settings = _sizes(model) | settings | {"threads": options.threads}
-    return PeerProcess(options.peer_python, PEERS / "joeynmt_worker.py", directory, settings, batches_file)
+    return PeerProcess(options.peer_python, "joeynmt_worker.py", settings, arrays)
 
 
 def _sizes(model):

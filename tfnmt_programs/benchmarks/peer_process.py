@@ -1,9 +1,21 @@
-"""The other side of a comparison: a worker in `peers/`, run by a Python that has the peer installed."""
+"""The other side of a comparison: a worker in `peers/`, run by a Python that has the peer installed.
+
+What such a Python needs, beside NumPy (or install the extra `peers` in an environment of its own):
+
+    joeynmt_worker.py       joeynmt 2.3, with its torch
+    spinn_worker.py         torch
+    translator_worker.py    torch
+"""
 
 import contextlib
 import json
 import subprocess
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from tfnmt.errors import UserError
 
@@ -17,47 +29,51 @@ class PeerProcess:
 
     Args:
         python: path of the Python that runs it.
-        worker: the worker's file.
-        directory: where its settings and what it says on standard error are kept.
-        settings: plain values; the worker's first argument is a JSON file of them.
-        arguments: further arguments of the worker.
+        worker: the worker's file in `peers/`.
+        settings: plain values, written to the JSON file that is the worker's first argument.
+        arrays: what it works on, written to the .npz file that is its second argument.
 
     Raises:
         UserError: there is no such Python, or (from `answer`) the worker has ended.
     """
 
-    def __init__(self, python, worker, directory, settings, *arguments):
+    def __init__(self, python: str | Path, worker: str, settings: Mapping[str, Any], arrays: Mapping[str, np.ndarray]):
         self.python = python
-        self.log = Path(directory, "worker.log")
-        settings_file = Path(directory, "settings.json")
+        self.folder = tempfile.TemporaryDirectory()
+        files = [Path(self.folder.name, name) for name in ("settings.json", "arrays.npz", "worker.log")]
+        settings_file, arrays_file, self.log = files
         settings_file.write_text(json.dumps(settings), encoding="utf-8")
-        command = [str(part) for part in (python, worker, settings_file, *arguments)]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        np.savez(arrays_file, **arrays)
+        command = [str(part) for part in (python, PEERS / worker, settings_file, arrays_file)]
         try:
             with open(self.log, "wb") as log:
-                self.process = subprocess.Popen(command, stderr=log, **pipes)
+                self.process = subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+                )
         except OSError as error:
+            self.folder.cleanup()
             raise UserError(f"{python}: {error.strerror}; name a Python that has the peer installed") from error
 
-    def __enter__(self):
+    def __enter__(self) -> "PeerProcess":
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.process.kill()
         self.process.communicate()
+        self.folder.cleanup()
 
-    def ask(self):
+    def ask(self) -> Any:
         """Let it do its work once, and return its answer."""
         with contextlib.suppress(BrokenPipeError):  # it has ended: `answer` says why
             print("go", file=self.process.stdin, flush=True)
         return self.answer()
 
-    def answer(self):
+    def answer(self) -> Any:
         """The next line that it prints, as the value that it is in JSON."""
         line = self.process.stdout.readline()
         if not line:
             self.process.wait()
-            said = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
-            last = next((line.strip() for line in reversed(said) if line.strip()), "it did not say why")
+            lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
+            last = next((line.strip() for line in reversed(lines) if line.strip()), "it did not say why")
             raise UserError(f"{self.python}: the peer's worker has ended: {last}")
         return json.loads(line)

@@ -3,6 +3,7 @@
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,15 +12,15 @@ from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.data.tasks import TASKS
 from tfnmt.text.brackets import to_brackets
 from tfnmt.text.tokenizers import WordTokenizer
-from tfnmt_programs.benchmarks.pair_batches import SNLI_LENGTHS, random_lengths, random_transitions
-from tfnmt_programs.benchmarks.timed_fit import peak_memory, resident_memory
+from tfnmt_programs.benchmarks.tree_batches import SNLI_LENGTHS, random_lengths, random_transitions
+from tfnmt_programs.measuring import peak_memory, resident_memory
 
 DIFFERENT = 20_000
 """Pairs of a generated file that differ; further ones are the same again."""
 
 
-def write_pairs(path, count, seed=1):
-    """Write a file in SNLI's format, of random words in random trees, as long as its own; returns its bytes."""
+def write_pairs(path: str | Path, count: int, seed: int = 1) -> None:
+    """Write a file in SNLI's format, of random words in random trees as long as SNLI's."""
     random = np.random.default_rng(seed)
     lengths = np.stack([random_lengths(*side, min(count, DIFFERENT), random) for side in SNLI_LENGTHS], axis=1)
     lines = []
@@ -33,10 +34,9 @@ def write_pairs(path, count, seed=1):
     with open(path, "w", encoding="utf-8") as file:
         for i in range(count):
             file.write(lines[i % len(lines)])
-    return Path(path).stat().st_size
 
 
-def reading_speed(path, task, batch_size, batches):
+def reading_speed(path: str | Path, task: str, batch_size: int, batches: int) -> dict[str, Any]:
     """Read a file of examples as training does.
 
     Args:

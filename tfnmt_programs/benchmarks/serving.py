@@ -5,6 +5,8 @@ import itertools
 import json
 import threading
 import time
+from collections.abc import Sequence
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -12,7 +14,7 @@ import tensorflow as tf
 import tensorflow_text  # noqa: F401  registers its operations
 
 
-def in_process_rate(path, sentences, batch_size=32, seconds=5.0):
+def in_process_rate(path: str | Path, sentences: Sequence[str], batch_size: int = 32, seconds: float = 5.0) -> float:
     """Sentences a second that an exported version computes in this process, batch after batch.
 
     Args:
@@ -33,7 +35,7 @@ def in_process_rate(path, sentences, batch_size=32, seconds=5.0):
     return count / (time.perf_counter() - start)
 
 
-def server_figures(url, model, sentences, clients, seconds):
+def server_figures(url: str, model: str, sentences: Sequence[str], clients: int, seconds: float) -> dict[str, float]:
     """What clients see who each send one sentence by REST, wait for the answer, and send the next.
 
     Args:

@@ -1,17 +1,18 @@
 """The post's SPINN in PyTorch, as a process that works when asked."""
 
-import contextlib
-import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from tfnmt_programs.benchmarks.peer_process import PEERS, PeerProcess
+from tfnmt_programs.benchmarks.peer_process import PeerProcess
 
 
-@contextlib.contextmanager
-def spinn_worker(python, settings, batches):
-    """A `PeerProcess` that trains on the batches, see `peers/spinn_worker.py`.
+def spinn_process(
+    python: str | Path, settings: Mapping[str, Any], batches: Sequence[tuple[dict, np.ndarray]]
+) -> PeerProcess:
+    """A process that trains on the batches, see `peers/spinn_worker.py`.
 
     Args:
         python: path of a Python that has torch.
@@ -21,8 +22,4 @@ def spinn_worker(python, settings, batches):
     arrays = {}
     for i, (sentences, labels) in enumerate(batches):
         arrays |= {f"{name}_{i}": sentences[name] for name in ("words", "transitions")} | {f"labels_{i}": labels}
-    with tempfile.TemporaryDirectory() as directory:
-        batches_file = Path(directory, "batches.npz")
-        np.savez(batches_file, **arrays)
-        with PeerProcess(python, PEERS / "spinn_worker.py", directory, settings, batches_file) as worker:
-            yield worker
+    return PeerProcess(python, "spinn_worker.py", settings, arrays)

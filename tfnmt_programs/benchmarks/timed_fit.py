@@ -1,13 +1,15 @@
 """Training timed as a user has it: through Keras's `fit`, on batches that are in memory."""
 
-import re
-import time
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from typing import Any
 
+import keras
 import tensorflow as tf
 
+from tfnmt_programs.measuring import seconds_of
 
-def timed_fit(model, batches):
+
+def timed_fit(model: keras.Model, batches: Sequence[tuple[Any, Any]]) -> tuple[float, Callable[[], float]]:
     """Take a compiled model's first step, and return (the seconds that took, `train`).
 
     Args:
@@ -25,29 +27,7 @@ def timed_fit(model, batches):
     settings.autotune.enabled = False  # its thread sometimes sleeps on for seconds when `fit` is done, and `fit` waits
     dataset = dataset.with_options(settings)
 
-    def train(dataset=dataset):
-        start = time.perf_counter()
-        model.fit(dataset, shuffle=False, verbose=0)
-        return time.perf_counter() - start
+    def train(dataset: tf.data.Dataset = dataset) -> float:
+        return seconds_of(lambda: model.fit(dataset, shuffle=False, verbose=0))
 
     return train(dataset.take(1)), train
-
-
-def resident_memory():
-    """Bytes that this process holds now."""
-    return _status("VmRSS")
-
-
-def peak_memory():
-    """The most bytes that it has held."""
-    return _status("VmHWM")
-
-
-def forget_peak_memory():
-    """From now on, `peak_memory` is of what comes."""
-    Path("/proc/self/clear_refs").write_text("5")
-
-
-def _status(name):
-    # Not `getrusage`: a process that was forked from another counts the peak of that one as its own.
-    return 1024 * int(re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text()).group(1))

@@ -12,9 +12,11 @@ last sentence have ended, over fewer and fewer sentences, since those that are f
 random weights none ends.
 """
 
+import dataclasses
 import statistics
-import tempfile
-import time
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -23,8 +25,7 @@ import tfnmt
 from tfnmt.data.parallel import read_lines
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizer import SPECIAL_TOKENS
-from tfnmt.text.tokenizers import END, WordTokenizer
-from tfnmt.training.runs import say
+from tfnmt.text.tokenizers import END
 from tfnmt.translation.bleu import translation_scores
 from tfnmt.translation.presets import find_preset
 from tfnmt.translation.search_configuration import SearchConfiguration
@@ -33,19 +34,19 @@ from tfnmt.translation.shortlist import load_shortlist
 from tfnmt.translation.translator import Translator
 from tfnmt_programs.benchmarks.alternation import alternate, ratio_figures
 from tfnmt_programs.benchmarks.joeynmt_peer import start_translating
-from tfnmt_programs.benchmarks.matrix_rate import LARGE, matrix_rate
-from tfnmt_programs.benchmarks.memory_rate import memory_rate
-from tfnmt_programs.benchmarks.translator_training import our_weights
-from tfnmt_programs.benchmarks.work import meets, products_per_target_word
+from tfnmt_programs.benchmarks.machine_rates import LARGE, matrix_rate, memory_rate
+from tfnmt_programs.benchmarks.untrained import untrained_translator
+from tfnmt_programs.benchmarks.work import translator_multiplications
+from tfnmt_programs.measuring import seconds_of
 
 RANDOM_SENTENCES, RANDOM_WORDS = 10, 20  # what a preset's random weights translate
 
 
-def translation_speed(options):
+def translation_speed(options: Namespace) -> dict[str, Any]:
     """Translate the same sentences several times.
 
     Args:
-        options: an object with `model` (a directory) and `source` (a file), or `preset` (a name: random weights, random
+        options: has `model` (a directory) and `source` (a file), or `preset` (a name: random weights, random
             sentences), `target` (a file of references, or None), `shortlist`, `precision`, `beam_size`, `batch_size`,
             `rounds`, `threads`, `peer` ("joeynmt" or None) and `peer_python`, as `tfnmt benchmark` explains them.
 
@@ -102,12 +103,12 @@ def _rates(searcher, model, sources, labels, options):
         "memory": memory_rate,
     }
     if not options.peer:
-        return alternate(measurements, options.rounds, say)
+        return alternate(measurements, options.rounds)
     batches = _batches(searcher, sources, labels, options.batch_size)
-    with tempfile.TemporaryDirectory() as directory, start_translating(directory, model, batches, options) as peer:
+    with start_translating(model, batches, options) as peer:
         peer.answer(), peer.ask()  # every shape once, before the clock runs
         measurements["peer"] = lambda: len(sources) / peer.ask()["seconds"]
-        return alternate(measurements, options.rounds, say)
+        return alternate(measurements, options.rounds)
 
 
 def _floor(model, sources, labels, options, figures):
@@ -125,11 +126,12 @@ def _floor(model, sources, labels, options, figures):
     }
 
 
-def work_per_word(model, sources, labels, beam_size):
+def work_per_word(
+    model: Translator, sources: Sequence[str], labels: Sequence[Sequence[int]], beam_size: int
+) -> tuple[float, int]:
     """What a target word costs at least.
 
     Args:
-        model: a `Translator`.
         sources: a list of strings.
         labels: for each, the ids of the words that are found, END among them if it is.
         beam_size: rows of the decoder for each sentence.
@@ -138,19 +140,14 @@ def work_per_word(model, sources, labels, beam_size):
         (floating-point operations of the products, bytes of the matrices that each step of the decoder multiplies
         with).
     """
-    shapes, encoder_size = our_weights(model)
-    before = {name: shape for name, shape in shapes.items() if meets(name) in ("source words", "sentences")}
-    decoder = {name: shape for name, shape in shapes.items() if name not in before}
-    # One batch of one pair each, so that nothing has to be padded.
-    batches = [
-        ({"source": np.array([[1] * (len(source) + 1)])}, np.array([found]))
-        for source, found in zip(model.source_tokenizer.encode(sources).to_list(), labels, strict=True)
-        if found
-    ]
-    flop = products_per_target_word(before, 0, batches)
-    flop += beam_size * products_per_target_word(decoder, encoder_size, batches)
-    matrices = [shape for name, shape in decoder.items() if len(shape) == 2 and meets(name) != "nothing"]
-    return flop, 4 * sum(rows * columns for rows, columns in matrices)
+    counts = translator_multiplications(model)
+    before_the_search = dataclasses.replace(counts, target_word=0, word_pair=0)
+    in_the_search = dataclasses.replace(counts, source_word=0, sentence=0)
+    encoded = model.source_tokenizer.encode(sources).to_list()
+    pairs = [(len(source) + 1, len(found)) for source, found in zip(encoded, labels, strict=True) if found]
+    source, target = np.transpose(pairs)
+    multiplications = before_the_search.count(source, target) + beam_size * in_the_search.count(source, target)
+    return 2 * multiplications / target.sum(), 4 * counts.target_word
 
 
 def _references(path, sources, source_path):
@@ -182,18 +179,14 @@ def _trained(directory, source):
 def _random(preset):
     """A preset's model before training, made never to end; random sentences; limits: as many words as these have."""
     preset = find_preset(preset)
-    names = [f"w{i}" for i in range(preset.text.vocabulary_size - len(SPECIAL_TOKENS))]
-    tokenizer = WordTokenizer(names)
-    model = Translator(preset.model, tokenizer, tokenizer)
-    bias = np.zeros(tokenizer.vocabulary_size)
-    bias[END] = -1000.0
-    model.decoder.b.assign(bias)
-    drawn = np.random.default_rng(1).choice(names, [RANDOM_SENTENCES, RANDOM_WORDS])
+    model = untrained_translator(preset.model, preset.text.vocabulary_size)
+    vocabulary = np.arange(model.source_tokenizer.vocabulary_size)
+    model.decoder.b.assign(np.where(vocabulary == END, -1000.0, 0.0))
+    words = [f"w{i}" for i in range(len(vocabulary) - len(SPECIAL_TOKENS))]  # those of the placeholder tokenizer
+    drawn = np.random.default_rng(1).choice(words, [RANDOM_SENTENCES, RANDOM_WORDS])
     limits = {"maximum_length_factor": 1.0, "maximum_length_offset": 0}
     return model, [" ".join(words) for words in drawn], limits
 
 
 def _seconds(searcher, sources, batch_size):
-    start = time.perf_counter()
-    searcher.translate(sources, batch_size)
-    return time.perf_counter() - start
+    return seconds_of(lambda: searcher.translate(sources, batch_size))

@@ -29,40 +29,46 @@ training script does; JoeyNMT's value by value, as its sample configuration does
 ours perplexity too.
 """
 
+import logging
 import statistics
-import tempfile
+from argparse import Namespace
 from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import keras
 import numpy as np
 
 from tfnmt.data.batching_configuration import BatchingConfiguration
 from tfnmt.data.pair_batches import training_batches
+from tfnmt.data.parallel import ParallelFiles
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizer import SPECIAL_TOKENS
 from tfnmt.text.tokenizers import WordTokenizer
 from tfnmt.training.configuration import TrainingConfiguration
-from tfnmt.training.runs import precision, say
+from tfnmt.training.runs import precision
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.presets import find_preset
 from tfnmt.translation.training import compile_for_training
 from tfnmt.translation.translator import Translator
 from tfnmt_programs.benchmarks.alternation import alternate, ratio_figures
-from tfnmt_programs.benchmarks.joeynmt_peer import start_training
-from tfnmt_programs.benchmarks.matrix_rate import SMALL, machine_rate, matrix_rate
+from tfnmt_programs.benchmarks.joeynmt_peer import joeynmt_multiplications, start_training
+from tfnmt_programs.benchmarks.machine_rates import SMALL, machine_rate, matrix_rate
 from tfnmt_programs.benchmarks.timed_fit import timed_fit
-from tfnmt_programs.benchmarks.work import our_weights, training_products_per_target_word
+from tfnmt_programs.benchmarks.work import training_flop_per_target_word, translator_multiplications
+
+logger = logging.getLogger(__name__)
 
 SEED = 1
 TRAINING = TrainingConfiguration(learning_rate=0.0005)
 
 
-def compare_training(files, options):
+def compare_training(files: ParallelFiles, options: Namespace) -> dict[str, Any]:
     """Train both sides in turn, always on the same batches.
 
     Args:
-        files: `ParallelFiles`.
-        options: an object with `model`, `model_size`, `mixed_precision` (None, "ours" or "both"), `batch_size`,
+        files: the sentence pairs that both sides train on.
+        options: has `model`, `model_size`, `mixed_precision` (None, "ours" or "both"), `batch_size`,
             `batches`, `micro_batches`, `rounds`, `threads` and `peer_python`, as `tfnmt benchmark` explains them.
 
     Returns:
@@ -76,13 +82,11 @@ def compare_training(files, options):
     tokenizers = [frequent_words(lines) for lines in files.sides()]
     batches = some_batches(files, tokenizers, options.batch_size, options.batches)
     words = sum(int(np.sum(labels != 0)) for _, labels in batches)
-    say(f"{len(batches)} batches of {options.batch_size} pairs; {words:,} target words, END counted, in each round")
+    sizes = len(batches), options.batch_size, words
+    logger.info("%d batches of %d pairs; %d target words, END counted, in each round", *sizes)
     with precision("mixed_bfloat16" if options.mixed_precision else "float32"):
         model = our_model(options, tokenizers)
-    with (
-        tempfile.TemporaryDirectory() as directory,
-        start_training(directory, model, batches, TRAINING.learning_rate, SEED, options) as peer,
-    ):
+    with start_training(model, batches, TRAINING.learning_rate, SEED, options) as peer:
         theirs = peer.answer()
         compile_for_training(model, TRAINING, total_steps=1)
         first_step, train = timed_fit(model, batches)
@@ -95,10 +99,10 @@ def compare_training(files, options):
                 "matrix_small": lambda: matrix_rate(*SMALL),
             },
             options.rounds,
-            say,
         )
-    flop = training_products_per_target_word(*our_weights(model), batches)
-    peer_flop = training_products_per_target_word(theirs["weights"], theirs["encoder_size"], batches)
+    flop = training_flop_per_target_word(translator_multiplications(model), batches)
+    peer_multiplications = joeynmt_multiplications(theirs["weights"], theirs["encoder_size"])
+    peer_flop = training_flop_per_target_word(peer_multiplications, batches)
     figures = ratio_figures(rates["ours"], rates["peer"])
     matrix, small = (statistics.median(rates[name]) for name in ("matrix", "matrix_small"))
     return figures | {
@@ -119,16 +123,18 @@ def compare_training(files, options):
     }
 
 
-def frequent_words(lines):
-    """A `WordTokenizer` of the words that occur twice or more."""
+def frequent_words(lines: Iterable[str]) -> WordTokenizer:
+    """A tokenizer of the words that occur twice or more."""
     lines = list(lines)
     counts = Counter(word for line in lines for word in line.split())
     frequent = sum(count > 1 for count in counts.values())
     return WordTokenizer.train(lines, vocabulary_size=len(SPECIAL_TOKENS) + frequent)
 
 
-def some_batches(files, tokenizers, batch_size, count):
-    """As many full batches as that, chosen at random from those that training on the files has at its beginning.
+def some_batches(
+    files: ParallelFiles, tokenizers: Sequence[WordTokenizer], batch_size: int, count: int
+) -> list[tuple[dict, np.ndarray]]:
+    """As many full batches as that, chosen at random from the first thousand of training on the files.
 
     Returns: a list of ({"source", "target"}, labels), see `tfnmt.data.pair_batches`, as NumPy arrays.
     """
@@ -139,8 +145,8 @@ def some_batches(files, tokenizers, batch_size, count):
     return [full[i] for i in np.random.default_rng(SEED).choice(len(full), count, replace=False)]
 
 
-def our_model(options, tokenizers):
-    """The `Translator` that is compared; see above for the kinds."""
+def our_model(options: Namespace, tokenizers: Sequence[WordTokenizer]) -> Translator:
+    """The translator that is compared; see above for the kinds."""
     if options.model == "multi30k":
         preset = find_preset("multi30k").model
         dropouts = [key for key, _ in preset if key.endswith("_dropout")]

@@ -1,82 +1,78 @@
-"""How many multiplications a translator's training step needs, from the shapes of its weights and the lengths of its
-sentences. What is computed beyond that, for padding or again in the backward pass, counts as waste, and so does all
-that is no product."""
+"""How many multiplications a translator needs, by the lengths of its sentences. What is computed beyond that, for
+padding or again in the backward pass, counts as waste, and so does all that is no product of matrices.
+"""
 
-import re
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+import keras
 import numpy as np
+import tensorflow as tf
 
-# What a weight matrix meets once, by its name, in this project and in JoeyNMT. The first that fits counts.
-MEETS = (
-    ("nothing", r"(^|/)E/|embed"),  # a look-up
-    ("source words", r"^encoder|/U_a$|key_layer"),
-    ("sentences", r"/z_0|bridge_layer"),
-    ("pairs of words", r"attention/v$|energy_layer"),
-    ("target words", r""),
-)
-PAIRS = "pairs of words"
+from tfnmt.text.tokenizer import SPECIAL_TOKENS
+from tfnmt.translation.translator import Translator
+from tfnmt_programs.operations import multiplications
 
 
-def products_per_target_word(weights, encoder_size, batches):
-    """Multiplications and additions of the products of a forward pass, over the number of target words.
+@dataclass(frozen=True)
+class Multiplications:
+    """Multiplications of a forward pass, all words of a translation given."""
 
-    Every matrix [in, out] is multiplied with a vector, in · out multiplications and as many additions, once for each
-    word, sentence, or pair of a source and a target word, as `MEETS` says. The context c_i = Σ_j α_ij h_j is
-    `encoder_size` more of each for each pair of words.
+    source_word: int
+    """For each word of the source, such as in the encoder's cells and the attention's keys."""
+    sentence: int
+    """For each sentence, such as in the decoder's first state."""
+    target_word: int
+    """For each word of the translation, such as in the decoder's cells and the logits."""
+    word_pair: int
+    """For each pair of a source and a target word, such as in the attention's energies and contexts."""
+
+    def count(self, source: np.ndarray, target: np.ndarray) -> int:
+        """Of sentences with so many words, END counted: int [sentences] each."""
+        return int(
+            self.source_word * np.sum(source)
+            + self.sentence * len(source)
+            + self.target_word * np.sum(target)
+            + self.word_pair * np.sum(np.multiply(source, target))
+        )
+
+
+def translator_multiplications(model: Translator) -> Multiplications:
+    """Counted while the model runs on one or two words of each side, from which its share of each kind follows."""
+    one, more_source, more_target, both = (
+        forward_multiplications(model, source, target) for source, target in ((1, 1), (2, 1), (1, 2), (2, 2))
+    )
+    word_pair = both - more_source - more_target + one
+    source_word, target_word = (more - one - word_pair for more in (more_source, more_target))
+    return Multiplications(source_word, one - source_word - target_word - word_pair, target_word, word_pair)
+
+
+def forward_multiplications(model: Translator, source_words: int, target_words: int) -> int:
+    """Of one sentence of so many words, END counted, and of its translation."""
+    source, target = (tf.fill([1, words], len(SPECIAL_TOKENS)) for words in (source_words, target_words))
+    return multiplications(lambda: model({"source": source, "target": target}))
+
+
+def flop_per_target_word(multiplications: Multiplications, batches: Sequence[tuple[dict, np.ndarray]]) -> float:
+    """Multiplications and additions of a forward pass, over the number of target words.
 
     Args:
-        weights: the shapes of all weights by name; what is no matrix does not count. A look-up table that words are
-            scored with, too, is to be there once more under another name.
-        encoder_size: size of the encoder's states h_j.
         batches: as `tfnmt.data.pair_batches` makes them, as NumPy arrays.
-
-    Returns:
-        Floating-point operations (FLOP), a float.
     """
     source = np.concatenate([(inputs["source"] != 0).sum(axis=1) for inputs, _ in batches])
     target = np.concatenate([(labels != 0).sum(axis=1) for _, labels in batches])
-    multiplications = multiplications_by_weight(weights, encoder_size, source, target)
-    return float(2 * sum(multiplications.values()) / target.sum())
+    return 2 * multiplications.count(source, target) / float(target.sum())
 
 
-def multiplications_by_weight(weights, pair_size, source, target):
-    """How often each weight matrix's numbers are multiplied in a forward pass.
-
-    Args:
-        weights: shapes by name, as above.
-        pair_size: multiplications without weights for each pair of a source and a target word.
-        source, target: words of each sentence, END counted, int [sentences].
-
-    Returns:
-        {name: multiplications} of all matrices, and under `PAIRS` those without weights.
-    """
-    times = {
-        "nothing": 0,
-        "source words": source.sum(),
-        "sentences": len(source),
-        "pairs of words": (source * target).sum(),
-        "target words": target.sum(),
-    }
-    matrices = {name: shape for name, shape in weights.items() if len(shape) == 2}
-    multiplications = {name: int(times[meets(name)]) * rows * columns for name, (rows, columns) in matrices.items()}
-    return multiplications | {PAIRS: int(times["pairs of words"]) * pair_size}
-
-
-def training_products_per_target_word(weights, encoder_size, batches):
+def training_flop_per_target_word(
+    multiplications: Multiplications, batches: Sequence[tuple[dict, np.ndarray]]
+) -> float:
     """The same of a training step: for each product forward there are two backward, the gradients of its factors."""
-    return 3 * products_per_target_word(weights, encoder_size, batches)
+    return 3 * flop_per_target_word(multiplications, batches)
 
 
-def our_weights(model):
-    """The shapes of a `Translator`'s weights by name, and the size of its encoder's states."""
-    shapes = {weight.path: tuple(weight.shape) for weight in model.weights}
-    if model.configuration.tied_embeddings:
-        shapes["decoder/w"] = tuple(model.decoder.E.embeddings.shape)
-    if model.configuration.attention == "general":  # its matrix makes the keys, which additive attention's U_a does
-        shapes["decoder/attention/U_a"] = shapes.pop("decoder/attention/W_a")
-    return shapes, model.encoder.output_size
-
-
-def meets(name):
-    """What the weight matrix of that name meets: a key of `MEETS`."""
-    return next(what for what, pattern in MEETS if re.search(pattern, name))
+def matrix_sizes(*layers: keras.layers.Layer) -> int:
+    """The number of entries of all weight matrices of these layers: their multiplications for one input."""
+    weights = (weight for layer in layers for weight in layer.weights)
+    return sum(math.prod(weight.shape) for weight in weights if len(weight.shape) == 2)

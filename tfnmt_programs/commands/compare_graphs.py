@@ -30,10 +30,10 @@ def add_options(parser: CommandParser) -> None:
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     import dataclasses
-    import sys
 
     import tensorflow as tf
 
+    from tfnmt.inspection.figures import save
     from tfnmt_programs.graphs.cases import make_cases
     from tfnmt_programs.graphs.comparison import compare
     from tfnmt_programs.graphs.pictures import draw_static_and_by_run, draw_times
@@ -43,19 +43,16 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     tf.config.threading.set_intra_op_parallelism_threads(arguments.threads)
     tf.config.threading.set_inter_op_parallelism_threads(arguments.threads)
 
-    def say(line):
-        print(line, file=sys.stderr)
-
     directory = Path(arguments.output)
     directory.mkdir(parents=True, exist_ok=True)
     cases = make_cases()
     sizes = (arguments.units, sorted(arguments.batch_sizes), sorted(arguments.lengths), arguments.repetitions)
     torch = (arguments.peer_python, arguments.threads) if arguments.peer_python else None
-    comparisons = [compare(cases[name], *sizes, torch=torch, say=say) for name in arguments.models]
+    comparisons = [compare(cases[name], *sizes, torch=torch) for name in arguments.models]
     text = report(comparisons, traces(), arguments.units)
     (directory / "comparison.md").write_text(text, encoding="utf-8")
-    draw_times(comparisons).savefig(directory / "times.png", dpi=120)
-    draw_static_and_by_run().savefig(directory / "graphs.png", dpi=120)
+    save(draw_times(comparisons), directory / "times.png")
+    save(draw_static_and_by_run(), directory / "graphs.png")
     if arguments.json:
         figures = {
             comparison.name: dataclasses.asdict(comparison) | {"equal": comparison.equal} for comparison in comparisons

@@ -53,7 +53,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
 def chosen_model(arguments):
     """The model in the directory named, or an untrained one of the preset's sizes; with the changes asked for."""
     import tfnmt
-    from tfnmt_programs.benchmarks.cost import untrained
+    from tfnmt_programs.benchmarks.untrained import untrained_translator
 
     if arguments.model is not None:
         model = tfnmt.load(arguments.model, "translator")
@@ -61,4 +61,4 @@ def chosen_model(arguments):
         return tfnmt.Translator(configuration, model.source_tokenizer, model.target_tokenizer)
     preset = find_preset(arguments.preset)
     configuration, text = parse_overrides(arguments.set, preset.model, preset.text)
-    return untrained(configuration, text.vocabulary_size)
+    return untrained_translator(configuration, text.vocabulary_size)

@@ -3,7 +3,7 @@
 F(f ∗ g) = F(f) · F(g), so f ∗ g = F⁻¹(F(f) · F(g)): three transforms, however large the kernel is.
 """
 
-import time
+import functools
 
 import numpy as np
 import tensorflow as tf
@@ -11,6 +11,7 @@ import tensorflow as tf
 from tfnmt.inspection.figures import BLUE, ORANGE, new_figure
 from tfnmt_programs.concepts.convolution import EDGES
 from tfnmt_programs.concepts.drawing import house, show_map
+from tfnmt_programs.measuring import least_seconds
 
 
 def convolve_fourier(image, kernel):
@@ -50,7 +51,9 @@ def measured_faster_from(size=256, kernel_sizes=(3, 5, 7, 9, 11, 15, 21, 31)):
     image = tf.constant(random.normal(size=(size, size)), tf.float32)
     for kernel_size in kernel_sizes:
         kernel = tf.constant(random.normal(size=(kernel_size, kernel_size)), tf.float32)
-        if _seconds(_fourier, image, kernel) < _seconds(_direct, image, kernel):
+        functions = (functools.partial(function, image, kernel) for function in (_fourier, _direct))
+        fourier, direct = (least_seconds(function, times=10) for function in functions)
+        if fourier < direct:
             return kernel_size
     return None
 
@@ -64,18 +67,6 @@ def _direct(image, kernel):
 def _fourier(image, kernel):
     spectrum = tf.signal.rfft2d(image) * tf.signal.rfft2d(kernel, tf.shape(image))
     return tf.signal.irfft2d(spectrum, tf.shape(image))
-
-
-def _seconds(function, *arguments, times=10):
-    """The least of several times, so that what else the machine does counts little."""
-    function(*arguments)
-
-    def once():
-        start = time.perf_counter()
-        function(*arguments).numpy()
-        return time.perf_counter() - start
-
-    return min(once() for _ in range(times))
 
 
 def show():

@@ -3,13 +3,12 @@
 Szegedy et al. 2015, "Going Deeper with Convolutions".
 """
 
-import time
-
 import keras
 import tensorflow as tf
 from matplotlib.patches import FancyBboxPatch
 
 from tfnmt.inspection.figures import BLUE, ORANGE, SKY, new_figure
+from tfnmt_programs.measuring import least_seconds
 
 SIZE, MAPS, REDUCED = 28, 200, 64
 """200 feature maps of 28×28, reduced to 64, as in the post's example (which has 192)."""
@@ -68,14 +67,7 @@ def _seconds(layers, x, times):
             x = layer(x)
         return x
 
-    run(x)
-
-    def once():
-        start = time.perf_counter()
-        run(x).numpy()
-        return time.perf_counter() - start
-
-    return min(once() for _ in range(times))
+    return least_seconds(lambda: run(x), times)
 
 
 def show():

@@ -23,7 +23,7 @@ from tfnmt.layers.trees.encoder import TreeLSTMEncoder
 from tfnmt.layers.trees.spinn import SPINN
 from tfnmt.layers.word_vectors import WordVectors
 from tfnmt.text import transitions
-from tfnmt_programs.benchmarks.pair_batches import random_transitions
+from tfnmt_programs.benchmarks.tree_batches import random_transitions
 from tfnmt_programs.graphs.steps_in_torch import steps_of_spinn, steps_of_translator
 
 VOCABULARY = 1000

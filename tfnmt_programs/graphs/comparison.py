@@ -1,18 +1,20 @@
 """The same model as a static graph and define-by-run: equal, and at what cost."""
 
 import ctypes
-import statistics
-import time
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import keras
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.framework import op_callbacks
 
-from tfnmt_programs.benchmarks.timed_fit import peak_memory, resident_memory
-from tfnmt_programs.graphs.cases import lines_of_code
+from tfnmt_programs.graphs.cases import Case, lines_of_code
+from tfnmt_programs.measuring import median_seconds, peak_memory, reset_peak_memory, resident_memory, seconds_of
+from tfnmt_programs.operations import number_of_operations
+
+logger = logging.getLogger(__name__)
 
 OUTPUT_TOLERANCE = 1e-5
 GRADIENT_TOLERANCE = 1e-4
@@ -57,7 +59,7 @@ class Comparison:
     """Seconds of a step in PyTorch at each point, where that was measured."""
 
     @property
-    def equal(self):
+    def equal(self) -> bool:
         """Whether outputs and gradients are the same within rounding."""
         return all(
             point.output_difference <= OUTPUT_TOLERANCE and point.gradient_difference <= GRADIENT_TOLERANCE
@@ -65,14 +67,21 @@ class Comparison:
         )
 
 
-def compare(case, units, batch_sizes, lengths, repetitions, seed=1, torch=None, say=lambda line: None):
-    """Compare a `Case` over batches of all those sizes and lengths; the first step of all comes first.
+def compare(
+    case: Case,
+    units: int,
+    batch_sizes: Sequence[int],
+    lengths: Sequence[int],
+    repetitions: int,
+    seed: int = 1,
+    torch: tuple[str | Path, int] | None = None,
+) -> Comparison:
+    """Compare both ways over batches of all those sizes and lengths; the first step of all comes first.
 
     Args:
         units: size of the model's states.
         repetitions: steps of which the median time counts.
         torch: (path of a Python that has torch, threads that it is to use), or None for no third column.
-        say: called with a line about each batch.
     """
     keras.utils.set_random_seed(seed)
     layer = case.make(units)
@@ -86,10 +95,8 @@ def compare(case, units, batch_sizes, lengths, repetitions, seed=1, torch=None, 
             batches.append({name: ids.numpy() for name, ids in batch.items()})
             points.append(_point(static, by_run, batch, batch_size, length, repetitions, first=not points))
             point = points[-1]
-            say(
-                f"{case.name}, {batch_size} × {length} words: static {1000 * point.static_step:,.1f} ms,"
-                f" by run {1000 * point.by_run_step:,.1f} ms"
-            )
+            figures = batch_size, length, 1000 * point.static_step, 1000 * point.by_run_step
+            logger.info("%s, %d × %d words: static %.1f ms, by run %.1f ms", case.name, *figures)
     peer_steps = None
     if torch:
         python, threads = torch
@@ -107,11 +114,11 @@ def compare(case, units, batch_sizes, lengths, repetitions, seed=1, torch=None, 
 
 
 def _point(static, by_run, batch, batch_size, length, repetitions, first):
-    (found, found_gradients), static_first, static_memory = _watched(lambda: static(batch))
-    (expected, expected_gradients), by_run_first, by_run_memory = _watched(lambda: by_run(batch))
+    (found, found_gradients), static_first, static_memory = _observed(lambda: static(batch))
+    (expected, expected_gradients), by_run_first, by_run_memory = _observed(lambda: by_run(batch))
     if first:  # memory of the first step is TensorFlow's waking up, and tracing
-        _, _, static_memory = _watched(lambda: static(batch))
-        _, _, by_run_memory = _watched(lambda: by_run(batch))
+        _, _, static_memory = _observed(lambda: static(batch))
+        _, _, by_run_memory = _observed(lambda: by_run(batch))
     return Point(
         batch_size,
         length,
@@ -119,62 +126,29 @@ def _point(static, by_run, batch, batch_size, length, repetitions, first):
         max(_relative_difference(x, y) for x, y in zip(found_gradients, expected_gradients, strict=True)),
         static_first if first else None,
         by_run_first if first else None,
-        _median_time(lambda: static(batch), repetitions),
-        _median_time(lambda: by_run(batch), repetitions),
+        median_seconds(lambda: static(batch), repetitions),
+        median_seconds(lambda: by_run(batch), repetitions),
         static_memory,
         by_run_memory,
         number_of_operations(lambda: by_run(batch)),
     )
 
 
-def number_of_nodes(graph):
+def number_of_nodes(graph: tf.Graph) -> int:
     """Of a traced function's graph, and of the functions in it: bodies of loops, gradients."""
     definition = graph.as_graph_def()
     return len(definition.node) + sum(len(function.node_def) for function in definition.library.function)
 
 
-def number_of_operations(function):
-    """How many operations a function runs eagerly."""
-    count = 0
-
-    def counted(*_, **__):
-        nonlocal count
-        count += 1
-
-    op_callbacks.add_op_callback(counted)
-    try:
-        function()
-    finally:
-        op_callbacks.remove_op_callback(counted)
-    return count
-
-
-def _watched(function):
+def _observed(function):
     """(The function's result, the seconds it took, by how much the process grew while it ran.)"""
     libc = ctypes.CDLL(None)
     if hasattr(libc, "malloc_trim"):
         libc.malloc_trim(0)  # memory that is only kept for later would hide what is needed now
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-    before = resident_memory()
-    start = time.perf_counter()
-    result = function()
-    _finish(result)
-    return result, time.perf_counter() - start, max(0, peak_memory() - before)
-
-
-def _median_time(function, repetitions):
-    seconds = []
-    for _ in range(repetitions):
-        start = time.perf_counter()
-        _finish(function())
-        seconds.append(time.perf_counter() - start)
-    return statistics.median(seconds)
-
-
-def _finish(result):
-    """Wait for every number."""
-    for tensor in tf.nest.flatten(result):
-        tf.convert_to_tensor(tensor).numpy()
+    reset_peak_memory()
+    before, results = resident_memory(), []
+    seconds = seconds_of(lambda: results.append(function()) or results)
+    return results[0], seconds, max(0, peak_memory() - before)
 
 
 def _relative_difference(x, y):

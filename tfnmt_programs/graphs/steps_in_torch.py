@@ -1,22 +1,25 @@
 """How long outputs and gradients take in PyTorch, define-by-run: the third column of the comparison of graphs."""
 
-import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from tfnmt_programs.benchmarks.peer_process import PEERS, PeerProcess
-from tfnmt_programs.benchmarks.spinn_peer import spinn_worker
+from tfnmt_programs.benchmarks.peer_process import PeerProcess
+from tfnmt_programs.benchmarks.spinn_peer import spinn_process
+
+Batches = Sequence[dict[str, np.ndarray]]
 
 
-def steps_of_spinn(python, settings, batches, repetitions):
+def steps_of_spinn(python: str | Path, settings: Mapping[str, Any], batches: Batches, repetitions: int) -> list[float]:
     """SPINN alone, over trained word vectors, without a head.
 
     Args:
         python: path of a Python that has torch.
         settings: "units", "tracker_units", "parse", "vocabulary_size" and "threads".
-        batches: a list of dictionaries of NumPy arrays, sentences of one side.
-        repetitions: times that each batch is gone over; once more beforehand, which counts for nothing.
+        batches: sentences of one side.
+        repetitions: passes over all batches that are timed; one more comes before them.
 
     Returns:
         The median seconds of each batch.
@@ -32,28 +35,24 @@ def steps_of_spinn(python, settings, batches, repetitions):
         "learning_rate": 0.001,
         "seed": 1,
     } | settings
-    with spinn_worker(python, settings, [(batch, np.zeros([1])) for batch in batches]) as worker:
-        return _median_steps(worker, repetitions)
+    return _median_steps(spinn_process(python, settings, [(batch, np.zeros([1])) for batch in batches]), repetitions)
 
 
-def steps_of_translator(python, settings, batches, repetitions):
-    """The recurrent encoder alone, or with the attention decoder.
+def steps_of_translator(
+    python: str | Path, settings: Mapping[str, Any], batches: Batches, repetitions: int
+) -> list[float]:
+    """The recurrent encoder alone, or with the attention decoder; see `steps_of_spinn`.
 
     Args:
-        python, repetitions: as above.
         settings: "units", "vocabulary_size", "decodes" (whether the decoder is there) and "threads".
-        batches: a list of dictionaries "source" and "target" of NumPy arrays.
+        batches: each with "source" and "target".
     """
     arrays = {f"{name}_{i}": batch[name] for i, batch in enumerate(batches) for name in ("source", "target")}
-    with tempfile.TemporaryDirectory() as directory:
-        batches_file = Path(directory, "batches.npz")
-        np.savez(batches_file, **arrays)
-        worker = PEERS / "translator_worker.py"
-        with PeerProcess(python, worker, directory, {"seed": 1} | settings, batches_file) as worker:
-            return _median_steps(worker, repetitions)
+    return _median_steps(PeerProcess(python, "translator_worker.py", {"seed": 1} | settings, arrays), repetitions)
 
 
-def _median_steps(worker, repetitions):
-    worker.answer(), worker.ask()
-    seconds = [worker.ask()["each"] for _ in range(repetitions)]
-    return np.median(seconds, axis=0).tolist()
+def _median_steps(process, repetitions):
+    with process:
+        process.answer(), process.ask()
+        seconds = [process.ask()["each"] for _ in range(repetitions)]
+        return np.median(seconds, axis=0).tolist()

@@ -11,15 +11,16 @@ import tensorflow as tf
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import REDUCE, SHIFT
 from tfnmt.text.transitions import are_trees
-from tfnmt_programs.benchmarks.classifier_training import compare_lengths, compare_training
-from tfnmt_programs.benchmarks.classifier_work import training_products_per_pair
-from tfnmt_programs.benchmarks.pair_batches import (
+from tfnmt_programs.benchmarks.classifier_training import compare_lengths, compare_training, our_model
+from tfnmt_programs.benchmarks.classifier_work import training_flop_per_pair
+from tfnmt_programs.benchmarks.tree_batches import (
     batches_of_file,
-    drawn_batches,
     equally_long_batches,
-    one_by_one,
+    random_batches,
     random_transitions,
+    single_pairs,
 )
+from tfnmt_programs.benchmarks.untrained import placeholder_tokenizer
 
 OPTIONS = SimpleNamespace(
     encoder="spinn-pi-nt",
@@ -46,7 +47,7 @@ FAKE_WORKER = """
 import json, sys
 print(json.dumps({"weights": {"reduce.left.weight": [10, 4]}, "torch": "none"}), flush=True)
 for line in sys.stdin:
-    print(json.dumps({"seconds": 0.5, "each": [0.25, 0.25], "memory_growth": 7}), flush=True)
+    print(json.dumps({"seconds": 0.5, "each": [0.25, 0.25]}), flush=True)
 """
 
 
@@ -59,7 +60,7 @@ def test_random_trees_are_trees_of_all_words():
 
 
 def test_drawn_pairs_are_as_long_as_those_of_snli():
-    batches = drawn_batches(batch_size=50, count=8, seed=1)
+    batches = random_batches(batch_size=50, count=8, seed=1)
     first, second = (
         np.concatenate([np.split((sentences["words"] != 0).sum(axis=1), 2)[side] for sentences, _ in batches])
         for side in (0, 1)
@@ -70,14 +71,14 @@ def test_drawn_pairs_are_as_long_as_those_of_snli():
     np.testing.assert_array_equal(
         (sentences["transitions"] == SHIFT).sum(axis=1), (sentences["words"] != 0).sum(axis=1)
     )
-    again, _ = drawn_batches(batch_size=50, count=8, seed=1)[0]
+    again, _ = random_batches(batch_size=50, count=8, seed=1)[0]
     np.testing.assert_array_equal(sentences["words"], again["words"])
 
 
 def test_pairs_one_by_one_keep_their_trees():
-    batch = drawn_batches(batch_size=3, count=1, seed=2)[0]
+    batch = random_batches(batch_size=3, count=1, seed=2)[0]
     sentences, labels = batch
-    pairs = one_by_one([batch])
+    pairs = single_pairs([batch])
     assert [int(label[0]) for _, label in pairs] == labels.tolist()
     for i, (pair, _) in enumerate(pairs):
         for name, array in pair.items():
@@ -105,21 +106,21 @@ def test_batches_of_a_file(tmp_path):
         batches_of_file(tmp_path / "pairs.txt", "snli", 2, 3, 1)
 
 
-def test_products_are_counted_by_what_each_weight_meets():
-    weights = {
-        "encoder/words/E/embeddings": (100, 2),
-        "encoder/words/projection/kernel": (2, 8),  # 5 words, whose own gradient is not wanted
-        "encoder/words/projection/bias": (8,),
-        "encoder/compose/W": (8, 20),  # 3 parents
-        "encoder/tracker/cell/W": (12, 3),  # 8 steps
-        "head/hidden_0/kernel": (16, 6),  # 1 pair
-    }
+@pytest.mark.parametrize("encoder, tracked", [("spinn-pi-nt", 0), ("spinn", 3), ("spinn-pi", 3)])
+def test_products_are_counted_by_the_inputs_of_each_layer(encoder, tracked):
+    model = our_model(SimpleNamespace(**vars(OPTIONS) | {"encoder": encoder}), placeholder_tokenizer(20))
     words = np.array([[5, 6, 7], [5, 6, 0]])
     transitions = np.array([[SHIFT, SHIFT, REDUCE, SHIFT, REDUCE], [SHIFT, SHIFT, REDUCE, 0, 0]])
     batch = ({"words": words, "transitions": transitions}, np.array([1]))
-    multiplications = 2 * 5 * 2 * 8 + 3 * (3 * 8 * 20 + 8 * 12 * 3 + 16 * 6)
-    assert training_products_per_pair(weights, [batch]) == 2 * multiplications
-    assert training_products_per_pair(weights, [batch, batch]) == 2 * multiplications
+    of_words = 5 * 5 * 8  # 5 words; their own gradient is not wanted
+    of_parents = 3 * (4 + 4 + tracked) * 20  # 3 parents
+    of_pairs = 16 * 6 + 6 * 6 + 6 * 3  # 1 pair
+    of_steps = 0
+    if encoder != "spinn-pi-nt":  # 8 steps of the tracker's LSTM, and of its prediction
+        of_steps = 8 * ((3 * 4 + 3) * 12 + (3 * 2 if encoder == "spinn" else 0))
+    multiplications = 2 * of_words + 3 * (of_parents + of_pairs + of_steps)
+    assert training_flop_per_pair(model, [batch]) == 2 * multiplications
+    assert training_flop_per_pair(model, [batch, batch]) == 2 * multiplications
 
 
 @pytest.fixture
@@ -130,18 +131,18 @@ def quick_matrix_rate(monkeypatch):
 
 def test_figures_beside_a_peer(tmp_path, monkeypatch, quick_matrix_rate):
     (tmp_path / "spinn_worker.py").write_text(FAKE_WORKER)
-    monkeypatch.setattr("tfnmt_programs.benchmarks.spinn_peer.PEERS", tmp_path)
+    monkeypatch.setattr("tfnmt_programs.benchmarks.peer_process.PEERS", tmp_path)
     figures = compare_training(OPTIONS)
     assert figures["peer"] == 2 * 3 / 0.5
     assert figures["unit"] == "pairs/s"
-    assert (figures["peer_weights"], figures["peer_memory_growth"]) == (40, 7)
+    assert figures["peer_weights"] == 40 and figures["peer_memory_growth"] >= 0 <= figures["memory_growth"]
     assert figures["ratio_min"] <= figures["ratio"] <= figures["ratio_max"]
     assert figures["matrix_gflops"] == 100
     assert figures["share_of_matrix_rate"] == pytest.approx(figures["ours"] * figures["mflop_per_pair"] / 1e5)
     json.dumps(figures)
 
 
-def test_figures_by_length_and_one_by_one(monkeypatch, quick_matrix_rate):
+def test_figures_by_length_and_single_pairs(monkeypatch, quick_matrix_rate):
     trained = []
 
     def timed_fit(model, batches):

@@ -6,7 +6,6 @@ import sys
 import numpy as np
 import pytest
 
-from tfnmt_programs.benchmarks.peer_process import PEERS
 from tfnmt_programs.graphs.cases import make_cases, sentence_batch, tree_batch
 from tfnmt_programs.graphs.comparison import compare
 
@@ -29,8 +28,7 @@ def told(tmp_path, monkeypatch):
     for name in ("spinn", "translator"):
         text = FAKE_WORKER.replace("OUTPUT", repr(str(tmp_path / "told.json")))
         (tmp_path / f"{name}_worker.py").write_text(text)
-    for module in ("benchmarks.spinn_peer", "graphs.steps_in_torch"):
-        monkeypatch.setattr(f"tfnmt_programs.{module}.PEERS", tmp_path)
+    monkeypatch.setattr("tfnmt_programs.benchmarks.peer_process.PEERS", tmp_path)
     return lambda: json.loads((tmp_path / "told.json").read_text())
 
 
@@ -58,9 +56,3 @@ def test_the_median_of_spinns_steps_after_the_first(told, name, tracker_units):
 def test_a_comparison_has_them_as_its_third_column(told):
     found = compare(make_cases()["encoder"], 3, [1], [2, 3], repetitions=3, torch=(sys.executable, 1))
     assert found.peer_steps == [0.25, 2.0]
-
-
-def test_workers_import_nothing_of_ours():
-    for path in PEERS.glob("*.py"):
-        lines = path.read_text().splitlines()
-        assert not [line for line in lines if line.startswith(("from tfnmt", "import tfnmt"))], path

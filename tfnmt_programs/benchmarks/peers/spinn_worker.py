@@ -6,7 +6,7 @@ Runs as a process of its own, in a Python that has torch and NumPy:
     python spinn_worker.py SETTINGS.json BATCHES.npz
 
 It says what it has made in one line of JSON. Then, for each line that comes in, it trains on all batches once and
-answers with a line {"seconds": ..., "each": [seconds of each batch], "memory_growth": bytes}. It ends with its
+answers with a line {"seconds": ..., "each": [seconds of each batch]}. It ends with its
 standard input. With the setting "encoder_alone" a batch is one side's sentences, and all it does with them is outputs
 and gradients of the encoder, over trained word vectors.
 
@@ -16,10 +16,8 @@ normalisation, dropout, RMSprop. Put right, for its code trains SPINN-PI alone: 
 are legal ones, and they are learnt, from parses ("spinn") or from rewards ("rl-spinn").
 """
 
-import re
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -40,7 +38,6 @@ def main(settings_file, batches_file):
     optimizer = torch.optim.RMSprop(trained, lr=settings["learning_rate"], alpha=0.9, eps=1e-6)
     batches = read_batches(batches_file, sides=1 if settings["encoder_alone"] else 2)
     say(answers, {"weights": shapes(model), "torch": torch.__version__})
-    before = resident_memory()
     for _ in sys.stdin:
         times = [time.perf_counter()]
         for batch in batches:
@@ -50,7 +47,7 @@ def main(settings_file, batches_file):
                 train(model, optimizer, batch)
             times.append(time.perf_counter())
         each = np.diff(times).tolist()
-        say(answers, {"seconds": sum(each), "each": each, "memory_growth": peak_memory() - before})
+        say(answers, {"seconds": sum(each), "each": each})
 
 
 def read(model, batch):
@@ -270,21 +267,6 @@ def without_padding(transitions):
     """[batch, steps] → [steps, batch], no longer than the longest."""
     longest = int((transitions != PAD).sum(1).max())
     return torch.from_numpy(transitions[:, :longest].T.astype(np.int64))
-
-
-def resident_memory():
-    """Bytes that this process holds now."""
-    return _status("VmRSS")
-
-
-def peak_memory():
-    """The most bytes that it has held."""
-    return _status("VmHWM")
-
-
-def _status(name):
-    # Not `getrusage`: a process that was forked from another counts the peak of that one as its own.
-    return 1024 * int(re.search(rf"{name}:\s+(\d+) kB", Path("/proc/self/status").read_text()).group(1))
 
 
 if __name__ == "__main__":

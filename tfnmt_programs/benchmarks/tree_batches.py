@@ -1,4 +1,7 @@
-"""Batches of sentence pairs with trees to measure on: drawn at random, or from files."""
+"""Batches of sentence pairs with trees to measure on: random ones, or from files."""
+
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -11,43 +14,45 @@ from tfnmt.text.brackets import REDUCE, SHIFT
 from tfnmt.text.tokenizer import SPECIAL_TOKENS
 from tfnmt.text.tokenizers import WordTokenizer
 
+Batch = tuple[dict[str, np.ndarray], np.ndarray]
+"""(sentences, labels) as `tfnmt.data.example_batches` makes them."""
+
 # Mean and standard deviation of the lengths in SNLI's training pairs: of first and of second sentences.
 SNLI_LENGTHS = ((14.0, 6.0), (8.3, 3.2))
-VOCABULARY = 10_000
+VOCABULARY_SIZE = 10_000
 POOL = 40
 """Times as many pairs as are wanted, of which batches are made, so that lengths in a batch differ as little as they do
 in a large corpus."""
 
 
-def random_transitions(words, random):
-    """Of a tree of so many words in which every phrase is cut at a random place."""
+def random_transitions(words: int, random: np.random.Generator) -> list[int]:
+    """The transitions of a tree of so many words, in which every phrase is split at a random place."""
     if words == 1:
         return [SHIFT]
     left = random.integers(1, words)
     return [*random_transitions(left, random), *random_transitions(words - left, random), REDUCE]
 
 
-def drawn_batches(batch_size, count, seed):
-    """Batches of pairs as long as SNLI's, random words in random trees.
-
-    Returns: a list of (sentences, labels) as `tfnmt.data.example_batches` makes them, as NumPy arrays.
-    """
+def random_batches(batch_size: int, count: int, seed: int) -> list[Batch]:
+    """Batches of pairs as long as SNLI's: random words in random trees."""
     random = np.random.default_rng(seed)
     pairs = POOL * batch_size * count
     lengths = np.stack([random_lengths(mean, deviation, pairs, random) for mean, deviation in SNLI_LENGTHS], axis=1)
     by_length = lengths[np.argsort(lengths.max(axis=1), kind="stable")].reshape(pairs // batch_size, batch_size, 2)
     chosen = random.permutation(by_length[POOL // 2 :: POOL])  # evenly from short to long, so that few stand for all
-    return [_drawn_batch(of_pairs, random) for of_pairs in chosen]
+    return [_random_batch(of_pairs, random) for of_pairs in chosen]
 
 
-def equally_long_batches(words, length, count, seed):
-    """The same of pairs in which every sentence has `length` words, so many that a batch has `words` words."""
+def equally_long_batches(words: int, length: int, count: int, seed: int) -> list[Batch]:
+    """The same of pairs in which every sentence has `length` words, so many pairs that a batch has `words` words."""
     random = np.random.default_rng(seed)
     lengths = np.full([max(1, words // (2 * length)), 2], length)
-    return [_drawn_batch(lengths, random) for _ in range(count)]
+    return [_random_batch(lengths, random) for _ in range(count)]
 
 
-def batches_of_file(path, task, batch_size, count, seed):
+def batches_of_file(
+    path: str | Path, task: str, batch_size: int, count: int, seed: int
+) -> tuple[list[Batch], WordTokenizer]:
     """Some full batches of those that training on a file has, and the `WordTokenizer` of its words.
 
     Raises:
@@ -64,23 +69,18 @@ def batches_of_file(path, task, batch_size, count, seed):
     return full, tokenizer
 
 
-def one_by_one(batches):
-    """The pairs of batches, each a batch of its own."""
+def single_pairs(batches: Sequence[Batch]) -> list[Batch]:
+    """The pairs of the batches, each as a batch of its own."""
     return [_pair(sentences, labels, i) for sentences, labels in batches for i in range(len(labels))]
 
 
-def placeholder_tokenizer():
-    """A `WordTokenizer` of as many words as are drawn from. What they are does not matter."""
-    return WordTokenizer([f"word{i}" for i in range(VOCABULARY - len(SPECIAL_TOKENS))])
-
-
-def random_lengths(mean, deviation, count, random):
-    """Of so many sentences, in words: int [count], 2 or more, of that mean and standard deviation."""
+def random_lengths(mean: float, deviation: float, count: int, random: np.random.Generator) -> np.ndarray:
+    """Numbers of words of so many sentences: int [count], 2 or more, with that mean and standard deviation."""
     drawn = random.gamma((mean / deviation) ** 2, deviation**2 / mean, count)
     return np.maximum(2, np.rint(drawn).astype(int))
 
 
-def _drawn_batch(lengths, random):
+def _random_batch(lengths, random):
     """One of pairs of those lengths, int [pairs, 2]."""
     examples = [
         Example(tuple(Sentence([""] * n, random_transitions(n, random)) for n in pair), int(random.integers(3)))
@@ -88,7 +88,7 @@ def _drawn_batch(lengths, random):
     ]
     sentences, labels = example_arrays(examples)
     counts = lengths.T.reshape(-1, 1)  # all first sentences, then all second ones
-    ids = random.integers(len(SPECIAL_TOKENS), VOCABULARY, [len(counts), counts.max()])
+    ids = random.integers(len(SPECIAL_TOKENS), VOCABULARY_SIZE, [len(counts), counts.max()])
     sentences["words"] = np.where(np.arange(counts.max()) < counts, ids, 0).astype(np.int32)
     return sentences, labels
 

@@ -1,0 +1,77 @@
+"""The protocol with a peer's worker. PyTorch and JoeyNMT need not be installed."""
+
+import ast
+import importlib.util
+import sys
+
+import numpy as np
+import pytest
+
+from tfnmt.errors import UserError
+from tfnmt_programs.benchmarks import peer_process
+from tfnmt_programs.benchmarks.peer_process import PEERS, PeerProcess
+from tfnmt_programs.benchmarks.spinn_peer import spinn_process
+from tfnmt_programs.benchmarks.tree_batches import random_batches
+from tfnmt_programs.graphs.cases import sentence_batch
+from tfnmt_programs.graphs.steps_in_torch import steps_of_translator
+
+WORKERS = ("joeynmt_worker.py", "spinn_worker.py", "translator_worker.py")
+needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs torch")
+
+
+def test_a_worker_that_ends_says_why(tmp_path, monkeypatch):
+    monkeypatch.setattr(peer_process, "PEERS", tmp_path)
+    (tmp_path / "worker.py").write_text("import a_peer_that_is_not_installed")
+    with PeerProcess(sys.executable, "worker.py", {}, {}) as peer:
+        with pytest.raises(UserError, match="has ended: ModuleNotFoundError: No module named 'a_peer_that"):
+            peer.answer()
+        with pytest.raises(UserError, match="has ended: ModuleNotFoundError"):
+            peer.ask()
+    with pytest.raises(UserError, match="nowhere/python: No such file or directory; name a Python"):
+        PeerProcess(tmp_path / "nowhere" / "python", "worker.py", {}, {})
+
+
+def test_a_worker_gets_settings_and_arrays_and_answers(tmp_path, monkeypatch):
+    monkeypatch.setattr(peer_process, "PEERS", tmp_path)
+    (tmp_path / "worker.py").write_text("""
+import json, sys, numpy
+settings, arrays = json.load(open(sys.argv[1])), numpy.load(sys.argv[2])
+print(json.dumps("ready"), flush=True)
+for line in sys.stdin:
+    print(json.dumps(settings["factor"] * arrays["numbers"].sum().item()), flush=True)
+""")
+    with PeerProcess(sys.executable, "worker.py", {"factor": 2}, {"numbers": np.arange(5)}) as peer:
+        assert peer.answer() == "ready"
+        assert [peer.ask(), peer.ask()] == [20, 20]
+
+
+@pytest.mark.parametrize("name", WORKERS)
+def test_a_worker_compiles_and_finds_what_it_imports_from_beside_it(name):
+    tree = ast.parse((PEERS / name).read_text(encoding="utf-8"))
+    compile(tree, name, "exec")
+    imports = {node.module: node.names for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    shared = ast.parse((PEERS / "worker.py").read_text(encoding="utf-8"))
+    defined = {node.name for node in shared.body if isinstance(node, ast.FunctionDef)}
+    assert {alias.name for alias in imports["worker"]} <= defined
+    assert not [module for module in imports if module.startswith("tfnmt")]  # it runs where this project is not
+
+
+@needs_torch
+@pytest.mark.parametrize("tracker_units, parse", [(None, "given"), (3, "given"), (3, "predicted"), (3, "sampled")])
+def test_the_real_spinn_worker_trains(tracker_units, parse):
+    settings = {"encoder_alone": False, "vocabulary_size": 10_000, "embedding_size": 4, "units": 4, "seed": 1}
+    settings |= {"tracker_units": tracker_units, "parse": parse, "head_units": 4, "head_layers": 1, "classes": 3}
+    settings |= {"embedding_dropout": 0.1, "head_dropout": 0.1, "learning_rate": 0.01, "threads": 1}
+    with spinn_process(sys.executable, settings, random_batches(batch_size=3, count=2, seed=1)) as peer:
+        assert peer.answer()["weights"]
+        answer = peer.ask()
+        assert len(answer["each"]) == 2 and answer["seconds"] == pytest.approx(sum(answer["each"]))
+
+
+@needs_torch
+@pytest.mark.parametrize("decodes", [False, True])
+def test_the_real_translator_worker_runs(decodes):
+    settings = {"units": 4, "vocabulary_size": 1000, "decodes": decodes, "threads": 1}
+    batch = {name: ids.numpy() for name, ids in sentence_batch(2, 3, np.random.default_rng(1)).items()}
+    (seconds,) = steps_of_translator(sys.executable, settings, [batch], repetitions=1)
+    assert seconds > 0

@@ -1,0 +1,49 @@
+"""Time and memory of what this process, or another, does."""
+
+import re
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import tensorflow as tf
+
+
+def seconds_of(function: Callable[[], object]) -> float:
+    """How long a call takes, until every tensor that it returns is computed."""
+    start = time.perf_counter()
+    for result in tf.nest.flatten(function(), expand_composites=True):
+        if isinstance(result, tf.Tensor):
+            result.numpy()
+    return time.perf_counter() - start
+
+
+def least_seconds(function: Callable[[], object], times: int) -> float:
+    """The least of several times, so that what else the machine does counts little; tracing comes before them."""
+    function()
+    return min(seconds_of(function) for _ in range(times))
+
+
+def median_seconds(function: Callable[[], object], times: int) -> float:
+    """The median of several times."""
+    return statistics.median(seconds_of(function) for _ in range(times))
+
+
+def resident_memory(process: int | str = "self") -> int:
+    """Bytes of memory that a process holds now: this one, or that of an id."""
+    return _status("VmRSS", process)
+
+
+def peak_memory(process: int | str = "self") -> int:
+    """The most bytes that it has held."""
+    return _status("VmHWM", process)
+
+
+def reset_peak_memory() -> None:
+    """From now on, `peak_memory` of this process is the most that it holds from here on."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def _status(name, process):
+    # Not `getrusage`: a process that was forked from another counts the peak of that one as its own.
+    return 1024 * int(re.search(rf"{name}:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text()).group(1))
