@@ -109,9 +109,7 @@ def test_translate_keeps_to_what_may_be_written(model, monkeypatch):
     banned = words[0]
     without = translated(model, text, monkeypatch, "--beam-size", 1, "--banned-words", banned).split()
     assert without and banned not in without
-    once = translated(
-        model, text, monkeypatch, "--beam-size", 1, "--no-repeated-ngram", 1, "--minimum-length", 3
-    ).split()
+    once = translated(model, text, monkeypatch, "--beam-size", 1, "--no-repeat-ngram", 1, "--minimum-length", 3).split()
     assert len(set(once)) == len(once) >= 3
 
 

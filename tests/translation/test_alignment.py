@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfnmt.text.tokenizers import END
-from tfnmt.translation.alignment import attended, pharaoh, word_attention, word_numbers
+from tfnmt.translation.alignment import attended_surface_forms, pharaoh, word_attention, word_indices
 
 # Two source words, the first of two tokens, then END and padding; three target words, the last of two tokens.
 SOURCE_WORDS = tf.constant([[0, 0, 1, -1, -1]])
@@ -20,9 +20,9 @@ class Tokens:
         return ids % 2 == 0
 
 
-def test_word_numbers():
+def test_word_indices():
     ids = tf.constant([[4, 5, 6, 7, 7, END, 0], [5, 4, END, 0, 0, 0, 0]])
-    assert word_numbers(Tokens, ids).numpy().tolist() == [[0, 0, 1, 1, 1, -1, -1], [0, 1, -1, -1, -1, -1, -1]]
+    assert word_indices(Tokens, ids).numpy().tolist() == [[0, 0, 1, 1, 1, -1, -1], [0, 1, -1, -1, -1, -1, -1]]
 
 
 def test_attention_of_words_and_their_pairs():
@@ -36,4 +36,4 @@ def test_attention_of_words_and_their_pairs():
 def test_the_token_attended_to_is_never_the_end():
     source = tf.constant([[5, 6, 7, END, 0]])
     surfaces = tf.constant([["a", "b", "c", "", ""]])
-    assert attended(ATTENTION, source, surfaces)[0, 0, :4].numpy().tolist() == [b"c", b"c", b"a", b"c"]
+    assert attended_surface_forms(ATTENTION, source, surfaces)[0, 0, :4].numpy().tolist() == [b"c", b"c", b"a", b"c"]

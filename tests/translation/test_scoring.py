@@ -1,4 +1,4 @@
-"""Force decoding: the same numbers as the search's own and as those of the words one by one."""
+"""Force decoding: equal to the log-probabilities of searches, of tokens one by one, and of the served signature."""
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from tfnmt.translation import scoring
 from tfnmt.translation.scoring import Scorer, score_stream
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
+from tfnmt.translation.servable import TranslatorServable
 
 
 def test_scores_are_those_of_the_beam(monkeypatch):
@@ -49,3 +50,39 @@ def test_a_word_is_the_sum_of_its_tokens():
     np.testing.assert_allclose(one.words, expected, rtol=1e-4)
     assert one.tokens == len(ids) + 1 and len(one.words) == len(target.split()) + 1
     assert empty.tokens == len(empty.words) == 1
+
+
+def test_served_scores_are_the_same_however_improbable_the_translation():
+    """Of one model and of an ensemble. Tokens of log p far below −100 have it, and are not cut there."""
+    first = made(sharpness=1.0)
+    tokenizers = first.source_tokenizer, first.target_tokenizer
+    improbable = first.target_tokenizer.vocabulary()[0]
+    bias = np.zeros(tokenizers[1].vocabulary_size)
+    bias[first.target_tokenizer.encode([improbable]).to_list()[0]] = -1000.0
+    first.decoder.b.assign(bias)
+    translations = [TARGETS[0], f"{improbable} {TARGETS[1]}", "", f"{improbable} {improbable}"]
+    for models in ([first], [first, made(tokenizers, seed=2, sharpness=1.0, attention="none")]):
+        served = TranslatorServable(models, SearchConfiguration(beam_size=1)).functions["score"]
+        found = served(tf.constant(SOURCES[:4]), tf.constant(translations))["log_probability"]
+        expected = [one.log_probability for one in Scorer(models).score(SOURCES[:4], translations)]
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+        if len(models) == 1:
+            assert expected[1] < -900 and expected[3] < -1900
+        else:  # half of what the other model gives
+            assert min(expected) > -100
+
+
+def test_an_ensemble_scores_by_the_mean_of_probabilities():
+    models = [made(sharpness=1.0)]
+    models.append(made((models[0].source_tokenizer, models[0].target_tokenizer), seed=2, sharpness=1.0))
+    alone = [Scorer(model).score(SOURCES[:1], TARGETS[:1])[0] for model in models]
+    (together,) = Scorer(models).score(SOURCES[:1], TARGETS[:1])
+    expected = np.log(np.mean([np.exp(one.words) for one in alone], axis=0))  # every word is one token here
+    np.testing.assert_allclose(together.words, expected, rtol=1e-4)
+
+
+def test_too_much_to_score_at_once_is_refused():
+    model = made()
+    served = TranslatorServable([model], SearchConfiguration(beam_size=1)).functions["score"]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="more than 100,000 characters of target at once"):
+        served(tf.constant(SOURCES[:2]), tf.constant(["a", "a" * 50_001]))

@@ -10,6 +10,7 @@ from tfnmt.errors import UserError
 from tfnmt.search.step import NEG_INF
 from tfnmt.text.tokenizers import END, PADDING, START, UNKNOWN, SubwordTokenizer, WordTokenizer
 from tfnmt.translation.configuration import TranslatorConfiguration
+from tfnmt.translation.ensemble import search_step
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
 from tfnmt.translation.translator import Translator
@@ -107,7 +108,7 @@ def test_an_ensemble_takes_the_mean_of_probabilities(model):
     found = together.find(texts)
     source = other.source_ids(texts)
     assert source.shape[1] == 5
-    steps = [part.search_step(source) for part in (model, other)]
+    steps = [search_step(part, source) for part in (model, other)]
     of_each = [step(ids, states, memory)[0] for step, states, memory in steps]
     mean = np.mean(np.exp(of_each), axis=0)
     assert found.ids[0, 0, 0] == np.argmax(np.where(np.arange(mean.shape[1]) == PADDING, 0, mean)[0])
@@ -121,7 +122,7 @@ def test_everything_at_once_is_core_operations_only():
         beam_size=3,
         n_best=2,
         coverage_penalty=0.2,
-        no_repeated_ngram=3,
+        no_repeat_ngram=3,
         minimum_length=2,
         replace_unknown=True,
         alignments=True,
@@ -165,7 +166,7 @@ def test_what_is_banned_is_never_written():
     model = made(bias={PADDING: 1000.0, START: 1000.0, 4: 500.0})
     (found,) = Searcher(model, SearchConfiguration(beam_size=2)).translate(SOURCES[:1])
     assert set(found.ids[0, : found.lengths[0]]) == {4}
-    c = SearchConfiguration(beam_size=2, banned_words=(word,), no_repeated_ngram=1, minimum_length=6)
+    c = SearchConfiguration(beam_size=2, banned_words=(word,), no_repeat_ngram=1, minimum_length=6)
     (found,) = Searcher(model, c).translate(SOURCES[:1])
     words = found.texts[0].decode().split()
     assert word not in words and len(set(words)) == len(words) >= 6
@@ -219,7 +220,7 @@ def test_an_empty_batch(model):
         ({"method": "greedy", "n_best": 2}, "n_best=2: allowed is 1 to 1"),
         ({"maximum_length_factor": -1}, "maximum_length_factor=-1: allowed is"),
         ({"minimum_length": -1}, "minimum_length=-1: allowed is"),
-        ({"no_repeated_ngram": 0}, "no_repeated_ngram=0: allowed is"),
+        ({"no_repeat_ngram": 0}, "no_repeat_ngram=0: allowed is"),
         ({"method": "best"}, "method=best: allowed is one of greedy, sample, beam"),
     ],
 )

@@ -42,17 +42,17 @@ def test_translations_are_told_apart_by_company():
 def test_words_of_a_batch():
     shortlist = Shortlist([[0, 0]] * 4 + [[9, 6], [8, 9], [7, 0]], [5], 12)
     source = tf.constant([[4, 5, END], [6, END, PADDING]])
-    words, never = shortlist.candidates(source, banned=[PADDING, 6])
+    words, penalties = shortlist.candidates(source, banned=[PADDING, 6])
     np.testing.assert_array_equal(words, [*SPECIAL, 5, 6, 7, 8, 9])
     own = [[0, 1, 1, 1, 1, 0, 0, 1, 1], [0, 1, 1, 1, 1, 0, 1, 0, 0]]
-    np.testing.assert_array_equal(never, np.where(own, 0, NEG_INF).astype(np.float32))
+    np.testing.assert_array_equal(penalties, np.where(own, 0, NEG_INF).astype(np.float32))
     with_prefix = shortlist.candidates(source, [PADDING], prefix=tf.constant([[11, 0], [0, 0]]))
     assert with_prefix.words[-1] == 11
-    np.testing.assert_array_equal(with_prefix.never[:, -1], [0, np.float32(NEG_INF)])
-    np.testing.assert_array_equal(with_prefix.places(tf.constant([[0, 3], [11, 5]])), [[0, 3], [9, 4]])
+    np.testing.assert_array_equal(with_prefix.penalties[:, -1], [0, np.float32(NEG_INF)])
+    np.testing.assert_array_equal(with_prefix.positions(tf.constant([[0, 3], [11, 5]])), [[0, 3], [9, 4]])
 
 
-@pytest.mark.parametrize("options", [{"method": "greedy"}, {"beam_size": 4, "n_best": 2, "no_repeated_ngram": 2}])
+@pytest.mark.parametrize("options", [{"method": "greedy"}, {"beam_size": 4, "n_best": 2, "no_repeat_ngram": 2}])
 def test_a_list_of_all_words_changes_nothing(model, options):
     source, target = sizes(model)
     shortlist = Shortlist(np.zeros([source, 1]), np.arange(4, target), target)
@@ -85,6 +85,15 @@ def test_a_prefix_may_have_other_words(model):
     for one, word in zip(found, words, strict=True):
         assert one.texts[0].decode().split()[0] == word
         assert one.scores[0] > NEG_INF
+
+
+def test_a_banned_word_in_a_prefix_has_its_own_probability_and_is_not_written_after_it(model):
+    word = model.target_tokenizer.vocabulary()[0]
+    configuration = SearchConfiguration(beam_size=2, banned_words=(word,), minimum_length=4)
+    (found,) = Searcher(model, configuration, some_words(model)).translate(SOURCES[:1], prefixes=[f"{word} {word}"])
+    words = found.texts[0].decode().split()
+    assert words[:2] == [word, word] and word not in words[2:] and len(words) >= 4
+    assert found.log_probabilities[0] > NEG_INF / 2
 
 
 def test_saved_and_loaded(model, tmp_path):

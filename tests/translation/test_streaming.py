@@ -14,8 +14,7 @@ class Shouting:
     """Stands in for a searcher: it turns letters into capitals, and reads 5 words of a sentence."""
 
     def __init__(self):
-        configuration, tokenizer = SimpleNamespace(maximum_source_length=5), WordTokenizer(["a", "b"])
-        self.reader = SimpleNamespace(configuration=configuration, source_tokenizer=tokenizer)
+        self.ensemble = SimpleNamespace(maximum_source_length=5, source_tokenizer=WordTokenizer(["a", "b"]))
         self.calls = []
 
     def translate(self, texts, batch_size, prefixes=None):

@@ -24,25 +24,22 @@ def add_options(parser: CommandParser) -> None:
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     import tfnmt
     from tfnmt.data.parallel import ParallelFiles
-    from tfnmt.text.tokenizers import END
+    from tfnmt.text.framing import encoder_inputs
     from tfnmt.training.runs import say
     from tfnmt.translation.shortlist import Shortlist, translation_table
 
     model = tfnmt.load(arguments.model, "translator")
     files = ParallelFiles(arguments.source, arguments.target)
     files.check()
-    tokenizers = model.source_tokenizer, model.target_tokenizer
 
     def pairs():
         read = itertools.islice(zip(*files.sides(), strict=True), arguments.pairs)
         while chunk := list(itertools.islice(read, 1000)):
-            sides = (
-                tokenizer.encode(lines).to_list()
-                for tokenizer, lines in zip(tokenizers, zip(*chunk, strict=True), strict=True)
-            )
-            yield from (([*source, END], target) for source, target in zip(*sides, strict=True))
+            sources, targets = zip(*chunk, strict=True)
+            sources = encoder_inputs(model.source_tokenizer.encode(sources))
+            yield from zip(sources.to_list(), model.target_tokenizer.encode(targets).to_list(), strict=True)
 
-    sizes = tuple(tokenizer.vocabulary_size for tokenizer in tokenizers)
+    sizes = tuple(tokenizer.vocabulary_size for tokenizer in model.tokenizers)
     table, occurrences = translation_table(pairs(), *sizes, arguments.words_per_word)
     frequent = occurrences.argsort()[::-1][: arguments.frequent]
     Shortlist(table, frequent, sizes[1]).save(arguments.output)

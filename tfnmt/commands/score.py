@@ -32,14 +32,15 @@ def add_options(parser: CommandParser) -> None:
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     import tfnmt
     from tfnmt.data.parallel import ParallelFiles
-    from tfnmt.translation.long_sentences import cut_long
     from tfnmt.translation.scoring import Scorer, score_stream
+    from tfnmt.translation.streaming import truncate_long
 
     files = ParallelFiles(arguments.source, arguments.target)
     model = tfnmt.load(arguments.model, "translator")
     files.check()
     sources, translations = files.sides()
-    sources = cut_long(model, sources, files.source)
+    maximum_length = model.configuration.maximum_source_length
+    sources = truncate_long(sources, model.source_tokenizer, maximum_length, files.source)
     totals = {"log_probability": 0.0, "sentences": 0, "words": 0, "tokens": 0}
     file = files.target or files.source
     for scored in score_stream(Scorer(model), sources, translations, arguments.batch_size, file):

@@ -12,13 +12,11 @@ import tensorflow as tf
 
 from tfnmt.data.batching_configuration import BatchingConfiguration
 from tfnmt.errors import UserError
-from tfnmt.text.tokenizers import END, PADDING, START, Tokenizer
+from tfnmt.text import framing
+from tfnmt.text.tokenizers import PADDING, Tokenizer
 
 # Strings are encoded so many at a time: one call of the tokenizer costs as much as a hundred sentences.
 _ENCODED_AT_ONCE = 512
-# No subword has more than 16 characters of 4 bytes each, and few words have: what no number of tokens that is read can
-# fill is never encoded.
-LONGEST_TOKEN = 64
 # The length ratio says nothing about pairs whose longer side has at most so many tokens.
 _RATIO_FREE_LENGTH = 10
 # More buckets pad less and leave more batches short at the end of an epoch. On Multi30k (14 words a sentence,
@@ -79,12 +77,10 @@ def evaluation_batches(
     Drops none; of each side, what lies beyond `maximum_length` tokens is cut off.
     """
 
-    def encoded(tokenizer: Tokenizer, text: tf.Tensor):
-        text = tf.strings.substr(text, 0, LONGEST_TOKEN * maximum_length, unit="UTF8_CHAR")
-        return tokenizer.encode(text)[:, :maximum_length]
-
     def padded(source: tf.Tensor, target: tf.Tensor):
-        example = _example(encoded(source_tokenizer, source), encoded(target_tokenizer, target))
+        source_ids = framing.encode(source_tokenizer, source, maximum_length)
+        target_ids = framing.encode(target_tokenizer, target, maximum_length)
+        example = _example(source_ids, target_ids)
         return tf.nest.map_structure(lambda ids: ids.to_tensor(PADDING), example)
 
     return repeatable(pairs.batch(batch_size).map(padded))
@@ -169,7 +165,7 @@ def _judge(source, target, source_tokenizer, target_tokenizer, configuration):
 
     Hopelessly long sides are not encoded: their ids are empty.
     """
-    longest = LONGEST_TOKEN * configuration.maximum_length
+    longest = framing.LONGEST_TOKEN * configuration.maximum_length
     hopeless = (tf.strings.length(source) > longest) | (tf.strings.length(target) > longest)
     source_ids = source_tokenizer.encode(tf.where(hopeless, "", source))
     target_ids = target_tokenizer.encode(tf.where(hopeless, "", target))
@@ -185,11 +181,8 @@ def _judge(source, target, source_tokenizer, target_tokenizer, configuration):
 
 def _example(source_ids: tf.RaggedTensor, target_ids: tf.RaggedTensor):
     """Ragged [pairs, (length)] twice -> the structure of a batch, ragged."""
-    column = tf.ones([source_ids.nrows(), 1], tf.int32)
-    source = tf.concat([source_ids, END * column], axis=1)
-    target = tf.concat([START * column, target_ids], axis=1)
-    labels = tf.concat([target_ids, END * column], axis=1)
-    return {"source": source, "target": target}, labels
+    inputs = {"source": framing.encoder_inputs(source_ids), "target": framing.decoder_inputs(target_ids)}
+    return inputs, framing.labels(target_ids)
 
 
 def _length(source_length, target_length):

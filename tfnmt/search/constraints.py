@@ -24,12 +24,12 @@ def constrain(step: StepFunction, states: Any, constraints: Sequence[Constraint]
     return step, states
 
 
-def ban_tokens(step: StepFunction, states: Any, banned: Sequence[int]) -> tuple[StepFunction, Any]:
-    """Never write the tokens `banned` (a list of ids)."""
+def ban_tokens(step: StepFunction, states: Any, banned: Sequence[int] | tf.Tensor) -> tuple[StepFunction, Any]:
+    """Never write the tokens `banned`, a list of ids."""
 
     def constrained(ids, states, memory):
         log_probabilities, states, auxiliary = step(ids, states, memory)
-        rows, tokens = tf.meshgrid(tf.range(tf.shape(ids)[0]), tf.constant(banned, tf.int32))
+        rows, tokens = tf.meshgrid(tf.range(tf.shape(ids)[0]), tf.convert_to_tensor(banned, tf.int32))
         entries = tf.stack([tf.reshape(rows, [-1]), tf.reshape(tokens, [-1])], axis=1)
         # An update in place, which needs no pass over the vocabulary.
         updates = tf.fill(tf.shape(entries)[:1], NEG_INF)

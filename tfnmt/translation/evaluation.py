@@ -1,26 +1,38 @@
 """A translator's figures on files of sentence pairs."""
 
 import time
+from typing import Any
 
 import tensorflow as tf
 
 from tfnmt.data.pair_batches import evaluation_batches
+from tfnmt.data.parallel import ParallelFiles
 from tfnmt.training.metrics import Perplexity, TokenAccuracy
 from tfnmt.translation.bleu import translation_scores
-from tfnmt.translation.long_sentences import cut_long
+from tfnmt.translation.streaming import truncate_long
+from tfnmt.translation.translator import Translator
 
 
-def evaluate_translator(model, files, beam_size=5, batch_size=64, length_penalty=1.0, tokenize="13a", lowercase=False):
+def evaluate_translator(
+    model: Translator,
+    files: ParallelFiles,
+    beam_size: int = 5,
+    batch_size: int = 64,
+    length_penalty: float = 1.0,
+    tokenize: str = "13a",
+    lowercase: bool = False,
+) -> tuple[dict[str, Any], list[str]]:
     """Every figure of a translator on files of sentence pairs.
 
     Returns:
-        (figures, translations): a dictionary with "loss" (natural logarithm, a word), "perplexity" and
-        "token_accuracy" given the reference's words before, "bleu" and "chrf" of the search's output with their
-        signatures, "sentences" and "sentences_per_second" of the search; and the list of translations.
+        (figures, translations): a dictionary with the `teacher_forced_figures`, "bleu" and "chrf" of the translations
+        with their signatures, "sentences" and "sentences_per_second" of the search; and the list of translations.
+
+    Raises:
+        UserError: the files cannot be read, or do not have the same number of lines.
     """
     files.check()
-    sources, references = files.sides()
-    sources, references = list(cut_long(model, sources, files.source)), list(references)
+    sources, references = read_references(model, files)
     figures = teacher_forced_figures(model, files, batch_size)
     model.translate(["a"], beam_size, batch_size, length_penalty=length_penalty)  # tracing is not part of the speed
     start = time.perf_counter()
@@ -31,10 +43,19 @@ def evaluate_translator(model, files, beam_size=5, batch_size=64, length_penalty
     return figures, translations
 
 
-def teacher_forced_figures(model, files, batch_size=64):
-    """ "loss", "perplexity" and "token_accuracy" of a translator given every reference's words before."""
-    tokenizers = model.source_tokenizer, model.target_tokenizer
-    batches = evaluation_batches(files.pairs(), *tokenizers, batch_size, model.configuration.maximum_source_length)
+def read_references(model: Translator, files: ParallelFiles) -> tuple[list[str], list[str]]:
+    """(sources, references): the lines of both files, the sources truncated to what the model reads, with a warning."""
+    sources, references = files.sides()
+    maximum_length = model.configuration.maximum_source_length
+    return list(truncate_long(sources, model.source_tokenizer, maximum_length, files.source)), list(references)
+
+
+def teacher_forced_figures(model: Translator, files: ParallelFiles, batch_size: int = 64) -> dict[str, float]:
+    """ "loss" (the mean of −log p of a token), "perplexity" (its exponential) and "token_accuracy" of a translator,
+    where every token is predicted from the tokens before it in the reference.
+    """
+    maximum_length = model.configuration.maximum_source_length
+    batches = evaluation_batches(files.pairs(), *model.tokenizers, batch_size, maximum_length)
     perplexity, accuracy = Perplexity(), TokenAccuracy()
 
     @tf.function(input_signature=batches.element_spec, autograph=False)

@@ -1,18 +1,28 @@
-"""How probable given translations are: force decoding."""
+"""Log-probabilities of given translations, by force decoding: each token given all the tokens before it."""
 
-import itertools
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
+from tfnmt.data.lines import batch_lines
 from tfnmt.errors import UserError
-from tfnmt.text.tokenizers import END, PADDING, START
+from tfnmt.text import framing
+from tfnmt.text.tokenizers import PADDING
 from tfnmt.training.losses import word_losses
-from tfnmt.translation.alignment import word_numbers
+from tfnmt.translation.alignment import word_indices
+from tfnmt.translation.ensemble import Ensemble, as_ensemble
 
-WINDOW = 50  # batches read ahead, so that translations of like length can be put together
-LARGEST = 20_000  # characters of a batch's translations, with padding: as many logits of the whole vocabulary fit
+if TYPE_CHECKING:
+    from tfnmt.translation.translator import Translator
+
+WINDOW = 50
+"""Batches read ahead, so that translations of similar length can be scored together."""
+LARGEST = 20_000
+"""Characters in a batch of translations, with padding, at most: the logits of so many tokens must fit in memory."""
 
 
 class Scored(NamedTuple):
@@ -21,66 +31,75 @@ class Scored(NamedTuple):
     words: np.ndarray
     """float [words + 1]: log p of each word, the sum over its tokens, and of END."""
     tokens: int
-    """How many tokens, END counted."""
+    """The number of tokens, END counted."""
 
     @property
-    def log_probability(self):
+    def log_probability(self) -> float:
+        """Of the whole translation and its end."""
         return float(np.sum(self.words))
 
 
+def log_probabilities(ensemble: Ensemble, sources: tf.Tensor, translations: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Score translations, in the graph. Several models count by the mean of their probabilities.
+
+    Args:
+        ensemble: the models.
+        sources, translations: string [batch].
+
+    Returns:
+        (log_p, labels): float32 [batch, length], log p of each token and of END, 0 after it; and their ids, int32
+        [batch, length].
+    """
+    source = ensemble.source_ids(sources)
+    ids = ensemble.target_tokenizer.encode(tf.concat([translations, [""]], axis=0))  # so that no batch is empty
+    inputs = {"source": source, "target": framing.decoder_inputs(ids).to_tensor(PADDING)[:-1]}
+    labels = framing.labels(ids).to_tensor(PADDING)[:-1]
+    of_models = tf.stack([-word_losses(labels, model(inputs)) for model in ensemble.models])
+    log_p = tf.reduce_logsumexp(of_models, axis=0) - tf.math.log(float(len(ensemble.models)))
+    return tf.where(labels != PADDING, log_p, 0.0), labels
+
+
 class Scorer(tf.Module):
-    """Tells the log-probability of given translations, word by word, as a `Translator` sees them."""
+    """Scores given translations, word by word.
 
-    def __init__(self, model):
+    Args:
+        models: a `Translator`, or several (an ensemble).
+    """
+
+    def __init__(self, models: Ensemble | Translator | Sequence[Translator]):
         super().__init__(name="scorer")
-        self.model = model
+        self.ensemble = as_ensemble(models)
         text = tf.TensorSpec([None], tf.string)
-        self._function = tf.function(self.log_probabilities, input_signature=[text, text], autograph=False)
+        self._function = tf.function(self._score, input_signature=[text, text], autograph=False)
 
-    def log_probabilities(self, sources, translations):
-        """Score translations, in the graph.
+    def _score(self, sources, translations):
+        log_p, ids = log_probabilities(self.ensemble, sources, translations)
+        return log_p, word_indices(self.ensemble.target_tokenizer, ids)
 
-        Args:
-            sources, translations: string [batch].
-
-        Returns:
-            (log p of each token and of END, 0 after it, float32 [batch, length]; which word each token is part of,
-            int32 [batch, length], −1 for END and padding).
-        """
-        ids = self.model.target_tokenizer.encode(translations)
-        column = tf.ones([tf.shape(translations)[0], 1], tf.int32)
-        target = tf.concat([START * column, ids], axis=1).to_tensor(PADDING)
-        labels = tf.concat([ids, END * column], axis=1).to_tensor(PADDING)
-        logits = self.model({"source": self.model.source_ids(sources), "target": target})
-        log_p = tf.where(labels != PADDING, -word_losses(labels, logits), 0.0)
-        return log_p, word_numbers(self.model.target_tokenizer, labels)
-
-    def score(self, sources, translations, batch_size=64):
-        """Score lists of strings, those of like length together.
-
-        Returns:
-            A list of `Scored`.
-        """
+    def score(self, sources: Sequence[str], translations: Sequence[str], batch_size: int = 64) -> list[Scored]:
+        """Score lists of strings, those of similar length together."""
         order = sorted(range(len(sources)), key=lambda i: len(translations[i]))
         scored = [None] * len(sources)
         for batch in _batches(order, [len(text) for text in translations], batch_size):
             both = (tf.constant([side[i] for i in batch], tf.string) for side in (sources, translations))
             log_p, words = (x.numpy() for x in self._function(*both))
-            for i, of_tokens, numbers in zip(batch, log_p, words, strict=True):
-                tokens = int(np.sum(numbers >= 0)) + 1
-                numbers = np.append(numbers[: tokens - 1], numbers.max(initial=-1) + 1)
-                scored[i] = Scored(np.bincount(numbers, weights=of_tokens[:tokens]), tokens)
+            for i, of_tokens, indices in zip(batch, log_p, words, strict=True):
+                tokens = int(np.sum(indices >= 0)) + 1
+                indices = np.append(indices[: tokens - 1], indices.max(initial=-1) + 1)
+                scored[i] = Scored(np.bincount(indices, weights=of_tokens[:tokens]), tokens)
         return scored
 
 
-def score_stream(scorer, sources, translations, batch_size, file):
-    """Score as many lines as there are, in constant memory.
+def score_stream(
+    scorer: Scorer, sources: Iterator[str], translations: Iterator[str], batch_size: int, file: str
+) -> Iterator[Scored]:
+    """Score any number of lines in constant memory.
 
     Args:
         scorer: a `Scorer`.
         sources, translations: iterators of strings.
         batch_size: see `Scorer.score`.
-        file: where the translations are from, for error messages.
+        file: where the translations come from, for error messages.
 
     Yields:
         A `Scored` for each pair, in order.
@@ -89,7 +108,7 @@ def score_stream(scorer, sources, translations, batch_size, file):
         UserError: a translation is too long to be scored; names the line.
     """
     pairs = enumerate(zip(sources, translations, strict=True), start=1)
-    while window := list(itertools.islice(pairs, WINDOW * batch_size)):
+    for window in batch_lines(pairs, WINDOW * batch_size):
         for line, (_, translation) in window:
             if len(translation) > LARGEST:
                 raise UserError(f"{file}, line {line:,}: longer than {LARGEST:,} characters; split it to score it")

@@ -1,4 +1,4 @@
-"""How a translation is looked for: everything that can be asked of a search, as one configuration."""
+"""How translations are searched for: all options of all searches, in one configuration."""
 
 from typing import Literal
 
@@ -10,31 +10,36 @@ from tfnmt.search.sampling import SampleConfiguration
 
 
 class SearchConfiguration(BeamConfiguration, SampleConfiguration):
-    """What `Searcher` looks for. The keys of the other methods mean nothing to the one chosen."""
+    """What `Searcher` searches for. The keys of the methods that are not chosen mean nothing."""
 
     method: Literal["greedy", "sample", "beam"] = Field(
         "beam", description="how words are chosen; a beam of 1 is greedy too"
     )
-    n_best: int = Field(1, description="translations of each sentence, of a beam's at most as many as it is wide", ge=1)
-    seed: int = Field(1, description="of sampling: one seed, one text, whatever the batch", ge=0, le=2**31 - 1)
+    n_best: int = Field(1, description="translations of each sentence; of a beam search at most beam_size", ge=1)
+    seed: int = Field(
+        1,
+        description="of sampling: the same seed and text give the same translation, whatever the batch",
+        ge=0,
+        le=2**31 - 1,
+    )
     maximum_length_factor: float = Field(
         2.0, description="a translation has at most factor · source tokens + offset tokens", ge=0
     )
     maximum_length_offset: int = Field(12, description="see maximum_length_factor", ge=0)
     minimum_length: int = Field(0, description="tokens that a translation has at least", ge=0)
-    no_repeated_ngram: int | None = Field(
-        None, description="never the same so many tokens in a row twice in one translation", ge=1
+    no_repeat_ngram: int | None = Field(
+        None, description="never write the same n tokens in a row twice in one translation", ge=1
     )
-    no_unknown: bool = Field(False, description="never <unk>")
-    replace_unknown: bool = Field(False, description="in the place of <unk>, the source word that it attends to most")
+    no_unknown: bool = Field(False, description="never write <unk>")
+    replace_unknown: bool = Field(False, description="write the source word that <unk> attends to most in its place")
     banned_words: tuple[str, ...] = Field(
-        (), description="words never written, each one token of the target vocabulary", strict=False
+        (), description="words that are never written, each one token of the target vocabulary", strict=False
     )
     precision: Literal["float32", "bfloat16"] = Field(
         "float32",
-        description="what the decoder's matrices are multiplied in; bfloat16 is fast where the processor has it",
+        description="of the decoder's matrix products; bfloat16 is fast where the processor supports it",
     )
-    alignments: bool = Field(False, description="give the attention of every word too, and which word belongs to which")
+    alignments: bool = Field(False, description="return the attention of every token and the alignment of words too")
 
     @model_validator(mode="after")
     def _check(self):
@@ -45,6 +50,6 @@ class SearchConfiguration(BeamConfiguration, SampleConfiguration):
         return self
 
     @property
-    def rows(self):
-        """How many beginnings of each sentence are kept at once."""
+    def hypotheses(self) -> int:
+        """How many hypotheses of each sentence are kept at once."""
         return self.beam_size if self.method == "beam" else 1

@@ -1,14 +1,22 @@
-"""A translator, or several as one, from text to text: what is exported, signature by signature."""
+"""One translator or several as they are exported: signatures from text to text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
 
 import tensorflow as tf
 
-from tfnmt.data.pair_batches import LONGEST_TOKEN
 from tfnmt.quantization import StoredWeights
-from tfnmt.search.constraints import force_prefix
-from tfnmt.search.greedy import greedy_search
-from tfnmt.search.step import ensemble
-from tfnmt.text.tokenizers import END, PADDING, START
+from tfnmt.text.tokenizers import PADDING
+from tfnmt.translation.ensemble import Ensemble
+from tfnmt.translation.scoring import log_probabilities
+from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
+from tfnmt.translation.shortlist import Shortlist
+from tfnmt.translation.translator import Translator
+
+LARGEST = 100_000
+"""Characters of a batch of translations to score, with padding, at most: the logits of all tokens are in memory."""
 
 _TEXTS = "string [batch]: sentences, UTF-8"
 SIGNATURES = {
@@ -48,13 +56,13 @@ SIGNATURES = {
 
 
 class TranslatorServable(tf.Module):
-    """Translators with their tokenizers, weights and search, as `tf.saved_model.save` takes them.
+    """Translators with their tokenizers, weights and search, as `tfnmt.serving.export.export` takes them.
 
     Args:
         models: `Translator`s with the same tokenizers; the mean of their probabilities counts.
         search: a `SearchConfiguration`.
-        precision: see `StoredWeights`.
-        shortlist: a `Shortlist`, or None for all words.
+        precision: how the weights are stored, see `StoredWeights`.
+        shortlist: a `Shortlist`, or None for the whole vocabulary.
 
     Raises:
         UserError: the models do not go together.
@@ -68,75 +76,73 @@ class TranslatorServable(tf.Module):
         ["If he has called him, the tired woman gives him a small newspaper."] * 8,
     )
 
-    def __init__(self, models, search, precision="none", shortlist=None):
+    def __init__(
+        self,
+        models: Sequence[Translator],
+        search: SearchConfiguration,
+        precision: str = "none",
+        shortlist: Shortlist | None = None,
+    ):
         super().__init__(name="translator")
         self.options = {"quantize": precision, "models": len(models), "search": search.model_dump(mode="json")}
-        has_attention = all(model.configuration.attention != "none" for model in models)
-        searcher = Searcher(models, search.replace(alignments=False), shortlist)
+        ensemble = Ensemble(models)
+        searcher = Searcher(ensemble, search.replace(alignments=False), shortlist)
         aligner = None
-        if has_attention:
-            aligner = Searcher(models, search.replace(alignments=True), shortlist)
-        self._outside = _Outside(models, searcher, aligner)
-        self.tokenizers = [searcher.source_tokenizer, searcher.target_tokenizer]
-        self.weights = StoredWeights(models, precision)
-        self._found = _traced(lambda text: self._find(searcher, text), "text")
+        if ensemble.has_attention:
+            aligner = Searcher(ensemble, search.replace(alignments=True), shortlist)
+        self._untracked = _Untracked(ensemble, searcher, aligner)
+        self.tokenizers = [ensemble.source_tokenizer, ensemble.target_tokenizer]
+        self.weights = StoredWeights(ensemble.models, precision)
+        self._best = _traced(lambda text: self._find(searcher, text), "text")
         self.documentation = {name: SIGNATURES[name] for name in SIGNATURES if name != "align" or aligner}
         methods = {name: getattr(self, f"_{name}") for name in self.documentation}
         self.functions = {name: _traced(method, *SIGNATURES[name]["inputs"]) for name, method in methods.items()}
 
     def _find(self, searcher, text):
-        with self.weights.in_use(self._outside.models):
-            return searcher.find(self._cut(text))
+        with self.weights.in_use(self._untracked.ensemble.models):
+            return searcher.find(text)
 
     def _serving_default(self, text):
-        found = self._found(text)
+        found = self._best(text)
         return {"translation": found.texts[:, 0], "score": found.scores[:, 0]}
 
     def _nbest(self, text):
-        found = self._found(text)
+        found = self._best(text)
         return {"translations": found.texts, "scores": found.scores}
 
     def _align(self, text):
-        searcher = self._outside.aligner
-        found, source = self._find(searcher, text), self._outside.reader.source_ids(self._cut(text))
+        ensemble = self._untracked.ensemble
+        found = self._find(self._untracked.aligner, text)
         return {
             "translation": found.texts[:, 0],
-            "source_words": _words(searcher.source_tokenizer, source),
-            "target_words": _words(searcher.target_tokenizer, found.ids[:, 0]),
+            "source_words": _words(ensemble.source_tokenizer, ensemble.source_ids(text)),
+            "target_words": _words(ensemble.target_tokenizer, found.ids[:, 0]),
             "attention": found.attention[:, 0],
         }
 
     def _score(self, source, target):
-        models, searcher = self._outside.models, self._outside.searcher
-        words = searcher.target_tokenizer.encode(tf.concat([target, [""]], axis=0))  # one more: no batch is empty
-        words = tf.concat([words, tf.fill([tf.shape(target)[0] + 1, 1], END)], axis=1)[:-1]
-        with self.weights.in_use(models):
-            read = self._outside.reader.source_ids(self._cut(source))
-            steps, states, memories = zip(*(model.search_step(read) for model in models), strict=True)
-            step, states = force_prefix(ensemble(steps), states, words.to_tensor(PADDING))
-            found = greedy_search(step, states, memories, START, END, tf.cast(words.row_lengths(), tf.int32))
-        return {"log_probability": found.log_probabilities[:, 0]}
+        characters = tf.strings.length(target, unit="UTF8_CHAR")
+        with_padding = tf.size(target) * tf.reduce_max(tf.concat([characters, [0]], axis=0))
+        message = f"more than {LARGEST:,} characters of target at once (rows times the longest): score fewer or shorter"
+        tf.debugging.assert_less_equal(with_padding, LARGEST, message)
+        ensemble = self._untracked.ensemble
+        with self.weights.in_use(ensemble.models):
+            log_p, _ = log_probabilities(ensemble, source, target)
+        return {"log_probability": tf.reduce_sum(log_p, axis=1)}
 
     def _encode(self, text):
-        models, reader = self._outside.models, self._outside.reader
-        with self.weights.in_use(models):
-            source = reader.source_ids(self._cut(text))
-            summaries = [tf.cast(model.encoder(source)["summary"], tf.float32) for model in models]
+        ensemble = self._untracked.ensemble
+        with self.weights.in_use(ensemble.models):
+            source = ensemble.source_ids(text)
+            summaries = [tf.cast(model.encoder(source)["summary"], tf.float32) for model in ensemble.models]
         return {"summary": tf.concat(summaries, axis=1)}
 
-    def _cut(self, text):
-        """`text` without what the models would not read: an endless one must not be tokenized first."""
-        longest = LONGEST_TOKEN * self._outside.reader.configuration.maximum_source_length
-        return tf.strings.substr(text, 0, longest, unit="UTF8_CHAR")
 
-
-class _Outside:
+class _Untracked:
     """What `tf.Module` must not see: Keras's variables would be saved beside those of `StoredWeights`."""
 
-    def __init__(self, models, searcher, aligner):
-        self.models, self.searcher, self.aligner = models, searcher, aligner
-        # What is too long for it is cut for all.
-        self.reader = min(models, key=lambda model: model.configuration.maximum_source_length)
+    def __init__(self, ensemble, searcher, aligner):
+        self.ensemble, self.searcher, self.aligner = ensemble, searcher, aligner
 
 
 def _traced(method, *inputs):

@@ -1,10 +1,12 @@
 """Shortlists: the few target words that a sentence's words may be translated by, so that only these are scored.
 
-Jean et al. 2015 (arXiv:1412.2007), section 3.3.3: the K most probable translations of each source word, by a table of
-words' translations, and the most frequent words. Each sentence has a list of its own, and its words' probabilities are
-those among that list: so its translation does not depend on the batch, though the lists of a batch are scored together.
+Jean et al. 2015 (arXiv:1412.2007), section 3.3.3: the K most probable translations of each source word, from a table,
+and the most frequent words. Each sentence has its own list, and the probabilities are normalised over it: so its
+translation does not depend on the batch, although the logits of all lists of a batch are computed together.
 """
 
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +17,8 @@ from tfnmt.files import written_whole
 from tfnmt.search.step import NEG_INF
 from tfnmt.text.tokenizers import END, PADDING, START, UNKNOWN
 
-SPECIAL = (PADDING, UNKNOWN, START, END)  # first among all candidates, so that these ids are their places too
+SPECIAL = (PADDING, UNKNOWN, START, END)
+"""First among all candidates, so that these ids are their positions too."""
 
 
 class Candidates(NamedTuple):
@@ -23,11 +26,11 @@ class Candidates(NamedTuple):
 
     words: tf.Tensor
     """int32 [n]: their ids in rising order, `SPECIAL` first."""
-    never: tf.Tensor
+    penalties: tf.Tensor
     """float32 [batch, n]: 0 for words of the sentence's own list, `NEG_INF` for others."""
 
-    def places(self, ids):
-        """Where ids stand among the words: int32 of any shape; they must be there."""
+    def positions(self, ids: tf.Tensor) -> tf.Tensor:
+        """The positions of ids among the words, int32 of any shape; they must be there."""
         flat = tf.searchsorted(self.words, tf.reshape(ids, [-1]))
         return tf.reshape(flat, tf.shape(ids))
 
@@ -41,13 +44,13 @@ class Shortlist(tf.Module):
         target_vocabulary_size: ids of the target side.
     """
 
-    def __init__(self, translations, frequent, target_vocabulary_size):
+    def __init__(self, translations: np.ndarray, frequent: np.ndarray, target_vocabulary_size: int):
         super().__init__(name="shortlist")
         self.translations = tf.constant(translations, tf.int32)
         self.frequent = tf.constant(frequent, tf.int32)
         self.target_vocabulary_size = int(target_vocabulary_size)
 
-    def check(self, source_vocabulary_size, target_vocabulary_size):
+    def check(self, source_vocabulary_size: int, target_vocabulary_size: int) -> None:
         """Raise `UserError` if it is of other vocabularies than these."""
         sizes = self.translations.shape[0], self.target_vocabulary_size
         if sizes != (source_vocabulary_size, target_vocabulary_size):
@@ -56,29 +59,31 @@ class Shortlist(tf.Module):
                 f" {source_vocabulary_size} and {target_vocabulary_size}; make one for this model"
             )
 
-    def candidates(self, source, banned, prefix=None):
+    def candidates(self, source: tf.Tensor, banned: Sequence[int], prefix: tf.Tensor | None = None) -> Candidates:
         """The `Candidates` of a batch.
 
         Args:
             source: int32 [batch, source_length], padded with 0.
-            banned: a list of ids that are never chosen.
-            prefix: int32 [batch, length], words that must be among them, padded with 0; or None.
+            banned: ids that are in no sentence's list, but may be in prefixes.
+            prefix: int32 [batch, length], words that must be in the sentence's list, padded with 0; or None.
         """
         batch = tf.shape(source)[0]
         translations = tf.where((source != PADDING)[:, :, tf.newaxis], tf.gather(self.translations, source), 0)
         own = [tf.reshape(translations, [batch, -1])]
-        own += [] if prefix is None else [prefix]
         own += [tf.broadcast_to(ids, [batch, tf.size(ids)]) for ids in (self.frequent, tf.constant(SPECIAL))]
         own = tf.concat(own, axis=1)
-        words = tf.sort(tf.unique(tf.concat([SPECIAL, tf.reshape(own, [-1])], axis=0)).y)
-        places = tf.reshape(tf.searchsorted(words, tf.reshape(own, [-1])), tf.shape(own))
-        rows = tf.broadcast_to(tf.range(batch)[:, tf.newaxis], tf.shape(own))
-        never = tf.fill([batch, tf.size(words)], NEG_INF)
         is_banned = tf.reduce_any(tf.equal(own[:, :, tf.newaxis], tf.constant(banned, tf.int32)), axis=2)
         updates = tf.where(is_banned, NEG_INF, 0.0)
-        return Candidates(words, tf.tensor_scatter_nd_max(never, tf.stack([rows, places], axis=-1), updates))
+        if prefix is not None:
+            own = tf.concat([own, prefix], axis=1)
+            updates = tf.concat([updates, tf.where(prefix == PADDING, NEG_INF, 0.0)], axis=1)
+        words = tf.sort(tf.unique(tf.concat([SPECIAL, banned, tf.reshape(own, [-1])], axis=0)).y)
+        positions = tf.reshape(tf.searchsorted(words, tf.reshape(own, [-1])), tf.shape(own))
+        rows = tf.broadcast_to(tf.range(batch)[:, tf.newaxis], tf.shape(own))
+        penalties = tf.fill([batch, tf.size(words)], NEG_INF)
+        return Candidates(words, tf.tensor_scatter_nd_max(penalties, tf.stack([rows, positions], axis=-1), updates))
 
-    def save(self, path):
+    def save(self, path: str | Path) -> None:
         """Write it to a file (.npz); the file is written whole or not."""
         with written_whole(path, way_out="name another file") as part, open(part, "wb") as file:
             size = self.target_vocabulary_size
@@ -87,7 +92,7 @@ class Shortlist(tf.Module):
             )
 
 
-def load_shortlist(path):
+def load_shortlist(path: str | Path) -> Shortlist:
     """The `Shortlist` that `save` wrote.
 
     Raises:
@@ -102,19 +107,24 @@ def load_shortlist(path):
         raise UserError(f"{path}: is no shortlist; tfnmt make-shortlist makes one") from error
 
 
-def translation_table(pairs, source_size, target_size, words_per_word, iterations=5):
+def translation_table(
+    pairs: Iterable[tuple[Sequence[int], Sequence[int]]],
+    source_size: int,
+    target_size: int,
+    words_per_word: int,
+    iterations: int = 5,
+) -> tuple[np.ndarray, np.ndarray]:
     """The most probable translations of each source word, by IBM Model 1 (Brown et al. 1993).
 
     Args:
-        pairs: an iterable of (source ids, target ids), lists of whole numbers. The source's END stands for the empty
-            word, so it is best there.
-        source_size, target_size: ids of each side.
-        words_per_word: K, how many translations are kept.
-        iterations: of expectation maximisation.
+        pairs: (source ids, target ids). The source should end with END, which stands for Model 1's empty word.
+        source_size, target_size: the sizes of the vocabularies.
+        words_per_word: K, the number of translations of each source word.
+        iterations: of expectation maximization.
 
     Returns:
-        (int32 [source_size, K], the most probable first, 0 where there are fewer; int64 [target_size], how often each
-        target word occurs).
+        (translations, counts): int32 [source_size, K], the most probable first, 0 where there are fewer; int64
+        [target_size], how often each target word occurs.
     """
     keys, owners, count, occurrences = [], [], 0, np.zeros(target_size, np.int64)
     for source, target in pairs:

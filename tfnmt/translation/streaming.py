@@ -1,22 +1,30 @@
 """Translating any number of lines in constant memory."""
 
 import itertools
+import sys
+from collections.abc import Iterable, Iterator
 
 from tfnmt.data.lines import batch_lines, decode_lines
 from tfnmt.errors import UserError
-from tfnmt.translation.long_sentences import cut_long
+from tfnmt.text.framing import LONGEST_TOKEN
+from tfnmt.text.tokenizers import Tokenizer
+from tfnmt.translation.postprocessing import Translations
+from tfnmt.translation.searcher import Searcher
 
-WINDOW = 50  # batches read ahead, so that sentences of like length can be put together
+WINDOW = 50
+"""Batches read ahead, so that sentences of similar length can be translated together."""
 
 
-def translate_stream(searcher, lines, batch_size, prefixes=None):
-    """Translate lines as they come; an empty line gives an empty translation.
+def translate_stream(
+    searcher: Searcher, lines: Iterable[bytes], batch_size: int, prefixes: Iterable[str] | None = None
+) -> Iterator[Translations]:
+    """Translate lines as they come; the translation of an empty line is empty.
 
     Args:
         searcher: a `Searcher`.
-        lines: an iterable of bytes, UTF-8, such as standard input opened for reading bytes.
+        lines: UTF-8, such as standard input opened for reading bytes.
         batch_size: see `Searcher.translate`.
-        prefixes: None, or an iterable of strings, what each translation is to begin with.
+        prefixes: what each translation is to begin with, or None.
 
     Yields:
         What `Searcher.translate` gives for each line, in order.
@@ -25,17 +33,39 @@ def translate_stream(searcher, lines, batch_size, prefixes=None):
         UserError: a line is not UTF-8, or there are not as many prefixes as lines; names the line. All lines before it
             are translated first.
     """
-    sentences = cut_long(searcher.reader, decode_lines(lines, "standard input"), "standard input")
-    pairs = zip(sentences, itertools.repeat(None)) if prefixes is None else _paired(sentences, prefixes)
+    tokenizer, maximum_length = searcher.ensemble.source_tokenizer, searcher.ensemble.maximum_source_length
+    sentences = truncate_long(decode_lines(lines, "standard input"), tokenizer, maximum_length, "standard input")
+    pairs = zip(sentences, itertools.repeat(None)) if prefixes is None else _with_prefixes(sentences, prefixes)
     for window in batch_lines(pairs, WINDOW * batch_size):
-        texts, beginnings = map(list, zip(*window, strict=True))
-        yield from searcher.translate(texts, batch_size, None if prefixes is None else beginnings)
+        texts, of_window = map(list, zip(*window, strict=True))
+        yield from searcher.translate(texts, batch_size, None if prefixes is None else of_window)
 
 
-def _paired(sentences, prefixes):
+def truncate_long(sentences: Iterable[str], tokenizer: Tokenizer, maximum_length: int, file: str) -> Iterator[str]:
+    """Sentences without the characters that are surely beyond `maximum_length` tokens.
+
+    Args:
+        sentences: an iterable of strings.
+        tokenizer: counts the tokens.
+        maximum_length: tokens that a translator reads; the user is warned, on standard error, of each longer sentence.
+        file: where the sentences come from, for the warnings.
+    """
+    longest = LONGEST_TOKEN * maximum_length
+    for line, sentence in enumerate(sentences, start=1):
+        if len(sentence) >= maximum_length:  # fewer characters cannot be more tokens
+            text = sentence[:longest]
+            tokens = int(tokenizer.encode([text]).row_lengths()[0])
+            if tokens > maximum_length or text != sentence:
+                warning = f"too long, only its first {maximum_length} tokens are translated"
+                print(f"{file}, line {line:,}: {warning}", file=sys.stderr)
+            sentence = text
+        yield sentence
+
+
+def _with_prefixes(sentences, prefixes):
     """Each sentence with its prefix; `UserError` at the first one without the other."""
     for number, (sentence, prefix) in enumerate(itertools.zip_longest(sentences, prefixes), start=1):
         if sentence is None or prefix is None:
-            missing, there = ("prefix", "sentence") if prefix is None else ("sentence", "prefix")
-            raise UserError(f"line {number:,}: there is a {there} and no {missing}; give one for each line")
+            missing, present = ("prefix", "sentence") if prefix is None else ("sentence", "prefix")
+            raise UserError(f"line {number:,}: there is a {present} and no {missing}; give one for each line")
         yield sentence, prefix

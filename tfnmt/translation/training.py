@@ -12,7 +12,7 @@ from tfnmt.training.metrics import Perplexity, TokenAccuracy
 from tfnmt.training.optimizers import make_optimizer
 from tfnmt.training.runs import claim, initial_model, naming, precision, run_training, say, start_from
 from tfnmt.translation.bleu import translation_scores
-from tfnmt.translation.long_sentences import cut_long
+from tfnmt.translation.evaluation import read_references
 from tfnmt.translation.translator import Translator
 
 
@@ -87,8 +87,7 @@ def _dev_scoring(trained, model, files):
     """
     tokenizers = model.source_tokenizer, model.target_tokenizer
     batches = evaluation_batches(files.pairs(), *tokenizers, 64, model.configuration.maximum_source_length)
-    sources, references = files.sides()
-    sources, references = list(cut_long(model, sources, files.source)), list(references)
+    sources, references = read_references(model, files)
     count = -(-len(sources) // 64)
     batches = batches.apply(tf.data.experimental.assert_cardinality(count))
 

@@ -1,6 +1,8 @@
-"""The translator: tokenizers, encoder and decoder as one Keras model, from text to text."""
+"""The translator: tokenizers, encoder and decoder as one Keras model."""
 
 import functools
+from collections.abc import Sequence
+from typing import Any, Self
 
 import keras
 import tensorflow as tf
@@ -8,7 +10,8 @@ import tensorflow as tf
 from tfnmt.configuration import from_json
 from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.encoder import Encoder
-from tfnmt.text.tokenizers import END, PADDING, tokenizer_from_config
+from tfnmt.text.framing import encode_source
+from tfnmt.text.tokenizers import Tokenizer, tokenizer_from_config
 from tfnmt.training.micro_batches import MicroBatchTraining
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.search_configuration import SearchConfiguration
@@ -32,7 +35,13 @@ class Translator(MicroBatchTraining, keras.Model):
     configuration_class = TranslatorConfiguration
     tokenizer_names = ("source", "target")
 
-    def __init__(self, configuration, source_tokenizer, target_tokenizer, **options):
+    def __init__(
+        self,
+        configuration: TranslatorConfiguration,
+        source_tokenizer: Tokenizer,
+        target_tokenizer: Tokenizer,
+        **options: Any,
+    ):
         super().__init__(**options)
         self.configuration = c = configuration
         self.micro_batches = configuration.micro_batches
@@ -82,74 +91,39 @@ class Translator(MicroBatchTraining, keras.Model):
         # Not a dictionary: a SavedModel cannot keep one with such keys.
         self._searchers = functools.cache(functools.partial(Searcher, self))
 
-    def call(self, inputs, training=False):
+    def call(self, inputs: dict[str, tf.Tensor], training: bool = False) -> tf.Tensor:
         """Logits [batch, target_length, target_vocabulary_size] of `inputs` {"source", "target"}, as the class says."""
         return self.decoder(inputs["target"], self.encoder(inputs["source"], training=training), training=training)
 
-    def loss_terms(self, x, y, y_pred):
+    def loss_terms(self, x: Any, y: tf.Tensor, y_pred: tf.Tensor) -> list[tuple[tf.Tensor, tf.Tensor]]:
         """The loss given to `compile`, and the words it is the mean of; see `MicroBatchTraining`."""
         return [(self.loss(y, y_pred), tf.math.count_nonzero(y))]
 
     @property
-    def tokenizers(self):
+    def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """Those of `tokenizer_names`."""
         return self.source_tokenizer, self.target_tokenizer
 
-    def translate(self, texts, beam_size=5, batch_size=64, **options):
+    def translate(self, texts: Sequence[str], beam_size: int = 5, batch_size: int = 64, **options: Any) -> list[str]:
         """Translate texts; an empty text gives an empty translation.
 
         Args:
             texts: a list of strings.
             beam_size: 1 is greedy search.
-            batch_size: texts translated at once. Those of one length go together; the result is in the order of
-                `texts`.
+            batch_size: texts translated at once, those of similar length together.
             options: further values of a `SearchConfiguration`.
 
         Returns:
-            A list of strings, one for each text, the best translation.
+            The best translation of each text, in the order of `texts`.
         """
         searcher = self._searchers(SearchConfiguration(beam_size=beam_size, **options))
-        found = searcher.translate(texts, batch_size)
-        return [translations.texts[0].decode("utf-8") for translations in found]
+        return [found.texts[0].decode("utf-8") for found in searcher.translate(texts, batch_size)]
 
-    def search_step(self, source, with_attention=False, candidates=None, dtype=None):
-        """What `tfnmt.search` works on.
+    def source_ids(self, texts: tf.Tensor) -> tf.Tensor:
+        """Strings [batch] → int32 [batch, source_length]: at most `maximum_source_length` tokens, END, padding."""
+        return encode_source(self.source_tokenizer, texts, self.configuration.maximum_source_length)
 
-        Args:
-            source: int32 [batch, source_length], as `source_ids` gives it.
-            with_attention: whether its auxiliary outputs are {"attention": α float32 [rows, source_length]}, or {}.
-            candidates: a `tfnmt.translation.shortlist.Candidates`, whose words alone have a probability; a word's id is
-                then its place among them. None for all words.
-            dtype: what the decoder's matrices are multiplied in, such as "bfloat16"; None for their own.
-
-        Returns:
-            (step, states, memory): the step function, and the first states and what every step gets, of [batch] rows.
-        """
-        as_layer = _AsLayer(dtype=self.dtype_policy, name="search")
-        states, memory = as_layer(source, function=lambda source: self.decoder.start(self.encoder(source)))
-        memory = {"source": memory} if candidates is None else {"source": memory, "never": candidates.never}
-        words = None if candidates is None else candidates.words
-        shared = as_layer(source, function=lambda _: self.decoder.for_steps(words, dtype))
-
-        def step(ids, states, memory):
-            ids = ids if words is None else tf.gather(words, ids)
-            logits, states, attention = as_layer(
-                ids, function=lambda ids: self.decoder.step(ids, states, memory["source"], shared)
-            )
-            logits = tf.cast(logits, tf.float32)
-            auxiliary = {"attention": tf.cast(attention, tf.float32)} if with_attention else {}
-            return tf.nn.log_softmax(logits + memory["never"] if "never" in memory else logits), states, auxiliary
-
-        return step, states, memory
-
-    def source_ids(self, texts):
-        """Strings [batch] → int32 [batch, source_length]: the words, cut at `maximum_source_length`, END, padding."""
-        texts = tf.concat([texts, [""]], axis=0)  # one more, so that an empty batch has a width too
-        words = self.source_tokenizer.encode(texts)[:, : self.configuration.maximum_source_length]
-        end = tf.fill([tf.shape(texts)[0], 1], END)
-        return tf.concat([words, end], axis=1).to_tensor(PADDING)[:-1]
-
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         """Plain values from which `from_config` makes the same model, tokenizers and all."""
         return {
             "configuration": self.configuration.model_dump(mode="json"),
@@ -159,7 +133,7 @@ class Translator(MicroBatchTraining, keras.Model):
         }
 
     @classmethod
-    def from_config(cls, config, custom_objects=None):
+    def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Self:
         """The inverse of `get_config`."""
         return cls(
             from_json(TranslatorConfiguration, config["configuration"]),
@@ -167,10 +141,3 @@ class Translator(MicroBatchTraining, keras.Model):
             tokenizer_from_config(config["target_tokenizer"]),
             name=config["name"],
         )
-
-
-class _AsLayer(keras.layers.Layer):
-    """Applies a function as a layer is applied: in mixed precision, weights are read as what the layer computes in."""
-
-    def call(self, ids, function):
-        return function(ids)

@@ -14,6 +14,7 @@ from tfnmt.search.constraints import ban_tokens
 from tfnmt.search.greedy import greedy_search
 from tfnmt.text.tokenizer import SPECIAL_TOKENS
 from tfnmt.text.tokenizers import END, START
+from tfnmt.translation.ensemble import search_step
 from tfnmt.translation.translator import Translator
 from tfnmt_programs.benchmarks.machine_rates import LARGE, SMALL, matrix_rate
 from tfnmt_programs.benchmarks.work import forward_multiplications, matrix_sizes
@@ -140,7 +141,7 @@ def measured_seconds(model: Translator, source_words: int, target_words: int, ba
 
     @tf.function(autograph=False)
     def search():
-        step, states, memory = model.search_step(source)
+        step, states, memory = search_step(model, source)
         step, states = ban_tokens(step, states, [END])  # so that all sentences have T' words, trained or not
         return greedy_search(step, states, memory, START, END, tf.fill([batch_size], target_words)).ids
 

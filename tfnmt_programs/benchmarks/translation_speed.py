@@ -29,7 +29,7 @@ from tfnmt.text.tokenizers import END
 from tfnmt.translation.bleu import translation_scores
 from tfnmt.translation.presets import find_preset
 from tfnmt.translation.search_configuration import SearchConfiguration
-from tfnmt.translation.searcher import Searcher, like_lengths
+from tfnmt.translation.searcher import Searcher, batches_by_length
 from tfnmt.translation.shortlist import load_shortlist
 from tfnmt.translation.translator import Translator
 from tfnmt_programs.benchmarks.alternation import alternate, ratio_figures
@@ -161,8 +161,8 @@ def _references(path, sources, source_path):
 def _batches(searcher, sources, labels, batch_size):
     """What `start_translating` takes: our batches, with the words of the longest translation in each."""
     batches = []
-    for batch in like_lengths(sources, batch_size):
-        source = searcher.reader.source_ids(tf.constant([sources[i] for i in batch])).numpy()
+    for batch in batches_by_length(sources, batch_size):
+        source = searcher.ensemble.source_ids(tf.constant([sources[i] for i in batch])).numpy()
         longest_first = np.argsort(-np.count_nonzero(source, axis=1), kind="stable")  # as JoeyNMT wants them
         batches.append((source[longest_first], max(len(labels[i]) for i in batch)))
     return batches

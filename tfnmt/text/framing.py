@@ -1,0 +1,50 @@
+"""How sentences are framed with START and END, and how much of a text is encoded. Nothing else does either.
+
+source           decoder inputs        labels
+a b c END        START x y             x y END
+"""
+
+import tensorflow as tf
+
+from tfnmt.text.tokenizers import END, PADDING, START, Tokenizer
+
+LONGEST_TOKEN = 64
+"""Characters of the longest token that is expected. (A subword has at most 16 characters.) Of a text of which n tokens
+are read, only this times n characters are encoded, so that an endless line costs no more than a long sentence."""
+
+
+def encoder_inputs(ids: tf.RaggedTensor) -> tf.RaggedTensor:
+    """Source tokens, END: ragged int32 [batch, (length)] → [batch, (length + 1)]."""
+    return tf.concat([ids, _column(ids, END)], axis=1)
+
+
+def decoder_inputs(ids: tf.RaggedTensor) -> tf.RaggedTensor:
+    """START, target tokens, the token before each label: ragged int32 [batch, (length)] → [batch, (length + 1)]."""
+    return tf.concat([_column(ids, START), ids], axis=1)
+
+
+def labels(ids: tf.RaggedTensor) -> tf.RaggedTensor:
+    """Target tokens, END, what the decoder is to predict: ragged int32 [batch, (length)] → [batch, (length + 1)]."""
+    return tf.concat([ids, _column(ids, END)], axis=1)
+
+
+def truncate(texts: tf.Tensor, maximum_length: int) -> tf.Tensor:
+    """Strings [batch] without characters that are surely beyond `maximum_length` tokens."""
+    return tf.strings.substr(texts, 0, LONGEST_TOKEN * maximum_length, unit="UTF8_CHAR")
+
+
+def encode(tokenizer: Tokenizer, texts: tf.Tensor, maximum_length: int) -> tf.RaggedTensor:
+    """Strings [batch] → their first `maximum_length` tokens, ragged int32 [batch, (length)]."""
+    return tokenizer.encode(truncate(texts, maximum_length))[:, :maximum_length]
+
+
+def encode_source(tokenizer: Tokenizer, texts: tf.Tensor, maximum_length: int) -> tf.Tensor:
+    """Strings [batch] → what an encoder reads, int32 [batch, source_length]: at most `maximum_length` tokens, END,
+    PADDING.
+    """
+    texts = tf.concat([texts, [""]], axis=0)  # one more, so that an empty batch has a width too
+    return encoder_inputs(encode(tokenizer, texts, maximum_length)).to_tensor(PADDING)[:-1]
+
+
+def _column(ids, token):
+    return tf.fill([ids.nrows(), 1], token)

@@ -1,0 +1,122 @@
+"""One translator or several as one (an ensemble): their step function, over which searches run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import keras
+import tensorflow as tf
+
+from tfnmt.configuration import require
+from tfnmt.errors import UserError
+from tfnmt.search.step import StepFunction, ensemble
+from tfnmt.text.framing import encode_source
+from tfnmt.translation.shortlist import Candidates
+
+if TYPE_CHECKING:
+    from tfnmt.translation.translator import Translator
+
+
+class Ensemble(tf.Module):
+    """Translators with the same tokenizers, as one translator whose probabilities are the mean of theirs.
+
+    As a `tf.Module` it brings models and tokenizers into the SavedModel of whatever has it as an attribute.
+
+    Args:
+        models: a `Translator`, or a sequence of them.
+
+    Raises:
+        UserError: there is no model, or they do not share their vocabularies.
+    """
+
+    def __init__(self, models: Translator | Sequence[Translator]):
+        super().__init__(name="ensemble")
+        self.models = list(models) if isinstance(models, Sequence) else [models]
+        require(len(self.models) > 0, "models", len(self.models), "one or more")
+        self.source_tokenizer, self.target_tokenizer = (_shared(self.models, side) for side in ("source", "target"))
+        self.maximum_source_length = min(model.configuration.maximum_source_length for model in self.models)
+        self.has_attention = all(model.configuration.attention != "none" for model in self.models)
+
+    def source_ids(self, texts: tf.Tensor) -> tf.Tensor:
+        """Strings [batch] → int32 [batch, source_length]: tokens, END, padding; as many as all models read."""
+        return encode_source(self.source_tokenizer, texts, self.maximum_source_length)
+
+    def search_step(
+        self,
+        source: tf.Tensor,
+        with_attention: bool = False,
+        candidates: Candidates | None = None,
+        dtype: str | None = None,
+    ) -> tuple[StepFunction, Any, Any]:
+        """The step function of all models together; arguments and results are those of `search_step`."""
+        of_models = [search_step(model, source, with_attention, candidates, dtype) for model in self.models]
+        if len(of_models) == 1:
+            return of_models[0]
+        steps, states, memories = zip(*of_models, strict=True)
+        return ensemble(steps), states, memories
+
+
+def as_ensemble(models: Ensemble | Translator | Sequence[Translator]) -> Ensemble:
+    """The `Ensemble` of one translator or several, or itself."""
+    return models if isinstance(models, Ensemble) else Ensemble(models)
+
+
+def search_step(
+    model: Translator,
+    source: tf.Tensor,
+    with_attention: bool = False,
+    candidates: Candidates | None = None,
+    dtype: str | None = None,
+) -> tuple[StepFunction, Any, Any]:
+    """One translator's step function, see `tfnmt.search.step`.
+
+    Args:
+        model: a `Translator`.
+        source: int32 [batch, source_length], as `encode_source` gives it.
+        with_attention: whether the auxiliary outputs are {"attention": α float32 [rows, source_length]}, or {}.
+        candidates: a shortlist's words, which alone have a probability; a token's id is then its position among them.
+            None for the whole vocabulary.
+        dtype: what the decoder's matrices are multiplied in, such as "bfloat16"; None for the model's own.
+
+    Returns:
+        (step, states, memory): the step function, the first states and the memory, of [batch] rows.
+    """
+    decoder = model.decoder
+    as_layer = _AsLayer(dtype=model.dtype_policy, name="search")
+    states, memory = as_layer(source, function=lambda source: decoder.start(model.encoder(source)))
+    words = None if candidates is None else candidates.words
+    shared = as_layer(source, function=lambda _: decoder.for_steps(words, dtype))
+    memory = {"source": memory} if candidates is None else {"source": memory, "penalties": candidates.penalties}
+
+    def step(ids, states, memory):
+        ids = ids if words is None else tf.gather(words, ids)
+        logits, states, attention = as_layer(
+            ids, function=lambda ids: decoder.step(ids, states, memory["source"], shared)
+        )
+        logits = tf.cast(logits, tf.float32)
+        if words is not None:
+            logits += memory["penalties"]
+        auxiliary = {"attention": tf.cast(attention, tf.float32)} if with_attention else {}
+        return tf.nn.log_softmax(logits), states, auxiliary
+
+    return step, states, memory
+
+
+def _shared(models, side):
+    """The tokenizer of one side that all models have."""
+    tokenizers = [getattr(model, f"{side}_tokenizer") for model in models]
+    for number, tokenizer in enumerate(tokenizers[1:], start=2):
+        if tokenizer is not tokenizers[0] and tokenizer.get_config() != tokenizers[0].get_config():
+            raise UserError(
+                f"model 1 and model {number} of the ensemble differ in their {side} vocabulary; only models trained"
+                " with the same tokenizers can be searched together"
+            )
+    return tokenizers[0]
+
+
+class _AsLayer(keras.layers.Layer):
+    """Applies a function as a layer is applied: in mixed precision, weights are read as what the layer computes in."""
+
+    def call(self, ids, function):
+        return function(ids)
