@@ -3,13 +3,12 @@
 What it could do at best is the larger of two times for a word. To compute it: the operations of the decoder's products,
 for every beam, and a word's share of the encoder's, over the rate of large matrix products. To read the weights: each
 step needs all of the decoder's matrices once, for all sentences and beams of a batch together, over the rate at which
-memory is read. (Matrices that fit into the processor's cache are read faster: then that bound is none.)
+memory is read. (Matrices that fit into the processor's cache are read faster: then that bound does not hold.)
 
 JoeyNMT has a model of the same sizes with random weights. It is given the same batches as ids, and takes as many steps
-for each batch as the longest of our translations in it has words; so it has no text to tokenize and to write. With
-trained weights its greedy search takes as many steps. Its beam search would take more, until all K beginnings of the
-last sentence have ended, over fewer and fewer sentences, since those that are finished leave it, as they do here; of
-random weights none ends.
+for each batch as our longest translation in it has words; it has no text to tokenize and to write. With trained weights
+its greedy search takes as many steps. Its beam search would take more, until all K hypotheses of the last sentence are
+finished; it removes finished sentences from the batch, as ours does, but with random weights none finishes.
 """
 
 import dataclasses
@@ -177,7 +176,7 @@ def _trained(directory, source):
 
 
 def _random(preset):
-    """A preset's model before training, made never to end; random sentences; limits: as many words as these have."""
+    """A preset's untrained model, which never writes END; random sentences; limits: as many words as these have."""
     preset = find_preset(preset)
     model = untrained_translator(preset.model, preset.text.vocabulary_size)
     vocabulary = np.arange(model.source_tokenizer.vocabulary_size)

@@ -14,11 +14,11 @@ FLOP in the forward pass, 6 in a training step):
     second GRU transition (c, z')                    –    1,572,864               –
     attention's query                          262,144      262,144         262,144
     readout t_i                                524,288            –         786,432
-    scores of 7.9k words                     4,023,808    4,023,808       4,023,808
+    logits of 7.9k words                     4,023,808    4,023,808       4,023,808
     all                                      6,776,320    7,038,464       7,431,680
 
  - JoeyNMT: input feeding (t_{i-1} and the word enter one GRU); t_i = tanh of state and context, of the decoder's size.
- - `conditional`, ours for the comparison: attention between two GRU transitions, scores from the state. 4% more
+ - `conditional`, ours for the comparison: attention between two GRU transitions, logits from the state. 4% more
    products, and 2% more weights.
  - `input_feeding`: JoeyNMT's kind of decoder. Our readout is of the size of a target word's vector, so that is 512 here
    in place of 256, and sees the word too: 10% more products, 22% more weights.

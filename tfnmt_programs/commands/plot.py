@@ -45,6 +45,7 @@ def add_length(figures):
 def draw_length(arguments, output):
     import tfnmt
     from tfnmt.data.parallel import ParallelFiles
+    from tfnmt.inspection.figures import save
     from tfnmt_programs.figures.length import bleu_by_length, draw_bleu_by_length
 
     files = ParallelFiles(arguments.source, arguments.target)
@@ -57,7 +58,7 @@ def draw_length(arguments, output):
         rows_of_models[Path(directory).resolve().name] = rows
         for label, count, bleu in rows:
             print(f"{Path(directory).resolve().name}\t{label} words\t{count} sentences\tBLEU {bleu:.2f}", file=output)
-    draw_bleu_by_length(rows_of_models).savefig(arguments.output, dpi=150)
+    save(draw_bleu_by_length(rows_of_models), arguments.output)
 
 
 def add_pca(figures):

@@ -5,6 +5,7 @@ shows in numbers. docs/concepts.md reads them from top to bottom.
 """
 
 import importlib
+from types import ModuleType
 
 from tfnmt.errors import UserError, nearest_name
 
@@ -23,7 +24,7 @@ CONCEPTS = (
 """In the order in which the post tells them."""
 
 
-def find_concept(name):
+def find_concept(name: str) -> ModuleType:
     """The module of that name.
 
     Raises:

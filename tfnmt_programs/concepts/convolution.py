@@ -1,6 +1,7 @@
 """Convolution: a kernel slides over a feature map and mixes with it, which filters it for what the kernel knows."""
 
 import numpy as np
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from tfnmt.inspection.figures import ORANGE, RED, new_figure
@@ -10,7 +11,7 @@ EDGES = np.array([[-1.0, -1.0, -1.0], [-1.0, 8.0, -1.0], [-1.0, -1.0, -1.0]])
 """An edge detector: 0 where all is alike (its sum is 0)."""
 
 
-def convolve(image, kernel):
+def convolve(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     """(f ∗ g)[i, j] = Σ_m Σ_n f[i − m, j − n] g[m, n], at every place where the kernel lies wholly within the image.
 
     Args:
@@ -29,7 +30,7 @@ def convolve(image, kernel):
     return result
 
 
-def show():
+def show() -> tuple[Figure, str]:
     """The post's Figure 3, one place of a small example worked out, and its Figure 2 on a picture drawn here."""
     small = np.array([[1, 1, 1, 0, 0], [0, 1, 1, 1, 0], [0, 0, 1, 1, 1], [0, 0, 1, 1, 0], [0, 1, 1, 0, 0]])
     kernel = np.array([[1, 0, 1], [0, 1, 0], [1, 0, 1]])

@@ -9,6 +9,7 @@ import functools
 
 import keras
 import numpy as np
+from matplotlib.figure import Figure
 
 from tfnmt.inspection.figures import BLUE, new_figure
 from tfnmt_programs.concepts.drawing import show_map
@@ -17,7 +18,7 @@ from tfnmt_programs.concepts.signs import SIGNS, SIZE, draw_signs, some_signs
 EXAMPLES, TEST_EXAMPLES = 3000, 600
 
 
-def sign_network(seed=1):
+def sign_network(seed: int = 1) -> keras.Sequential:
     """Figure 5 as a Keras model: float [batch, 32, 32, 1] → probabilities [batch, 6]."""
     keras.utils.set_random_seed(seed)
     layers = keras.layers
@@ -34,19 +35,19 @@ def sign_network(seed=1):
     )
 
 
-def train(model, pictures, labels, epochs=10):
+def train(model: keras.Model, pictures: np.ndarray, labels: np.ndarray, epochs: int = 10) -> keras.Model:
     """Fit by Adam on the cross-entropy, 32 pictures at once. Returns the model."""
     model.compile(keras.optimizers.Adam(0.004), "sparse_categorical_crossentropy", metrics=["accuracy"])
     model.fit(pictures, labels, batch_size=32, epochs=epochs, verbose=0)
     return model
 
 
-def accuracy(model, pictures, labels):
+def accuracy(model: keras.Model, pictures: np.ndarray, labels: np.ndarray) -> float:
     """The share of pictures whose most probable sign is the right one."""
     return float(np.mean(model.predict(pictures, verbose=0).argmax(axis=1) == labels))
 
 
-def feature_maps(model, pictures):
+def feature_maps(model: keras.Model, pictures: np.ndarray) -> dict[str, np.ndarray]:
     """What every convolution, pooling and the last layer gives: {layer's name: [examples, rows, columns, maps]}."""
     names = [layer.name for layer in model.layers if layer.name != "flatten"]
     inside = keras.Model(model.inputs, {name: model.get_layer(name).output for name in names})
@@ -54,12 +55,12 @@ def feature_maps(model, pictures):
 
 
 @functools.cache
-def trained_network(seed=1):
+def trained_network(seed: int = 1) -> keras.Model:
     """The network after training on drawn signs, for the pictures."""
     return train(sign_network(seed), *some_signs(EXAMPLES, seed=seed))
 
 
-def show():
+def show() -> tuple[Figure, str]:
     """A sign's way through the trained network."""
     model = trained_network()
     sign = SIGNS.index("warning")

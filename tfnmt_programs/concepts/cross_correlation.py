@@ -4,6 +4,7 @@ Convolutional layers compute this, under the name of convolution: kernels are le
 """
 
 import numpy as np
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from tfnmt.inspection.figures import RED, new_figure
@@ -11,7 +12,7 @@ from tfnmt_programs.concepts.convolution import convolve
 from tfnmt_programs.concepts.drawing import show_map
 
 
-def correlate(image, kernel):
+def correlate(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     """(f ⋆ g)[i, j] = Σ_m Σ_n f[i + m, j + n] g[m, n] = (f ∗ g')[i, j] with g'[m, n] = g[−m, −n].
 
     Shapes as for `convolve`.
@@ -19,7 +20,7 @@ def correlate(image, kernel):
     return convolve(image, kernel[::-1, ::-1])
 
 
-def detector(feature):
+def detector(feature: np.ndarray) -> np.ndarray:
     """A kernel that answers most to the feature: its values less their mean, of length 1.
 
     So the patch x that gives the greatest answer of all patches of one contrast is the feature itself (Cauchy and
@@ -29,13 +30,13 @@ def detector(feature):
     return centred / np.linalg.norm(centred)
 
 
-def find(image, feature):
+def find(image: np.ndarray, feature: np.ndarray) -> tuple[int, int]:
     """Where the feature is: (row, column) of the upper left corner of the patch with the greatest answer."""
     answers = correlate(image, detector(feature))
     return tuple(int(i) for i in np.unravel_index(answers.argmax(), answers.shape))
 
 
-def letters():
+def letters() -> tuple[np.ndarray, np.ndarray, tuple[int, int]]:
     """A picture of drawn letters, [64, 64] and noisy, and one of them, an F, [13, 11]."""
     strokes = {
         "F": ("#######", "#......", "#......", "#####..", "#......", "#......", "#......", "#......", "#......"),
@@ -53,7 +54,7 @@ def letters():
     return picture, np.pad(glyphs["F"], 2), (places["F"][0] - 2, places["F"][1] - 2)
 
 
-def show():
+def show() -> tuple[Figure, str]:
     """The post's Figure 4: a letter found among letters, and what convolution finds with the same kernel."""
     picture, letter, right = letters()
     kernel = detector(letter)

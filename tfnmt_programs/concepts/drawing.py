@@ -1,9 +1,10 @@
 """What the pictures of concepts share: grey maps, and a drawn scene to filter."""
 
 import numpy as np
+from matplotlib.axes import Axes
 
 
-def show_map(axes, values, title, signed=False):
+def show_map(axes: Axes, values: np.ndarray, title: str, signed: bool = False) -> None:
     """A feature map, kernel or picture [rows, columns]: grey from low (black) to high (white).
 
     `signed`: brown for negative, white for 0, violet for positive.
@@ -16,13 +17,13 @@ def show_map(axes, values, title, signed=False):
     axes.set_yticks([])
 
 
-def write_values(axes, values, fontsize=10, color="black"):
+def write_values(axes: Axes, values: np.ndarray, fontsize: float = 10, color: str = "black") -> None:
     """Each number in its cell, over `show_map`."""
     for (row, column), value in np.ndenumerate(values):
         axes.text(column, row, f"{value:g}", ha="center", va="center", fontsize=fontsize, color=color)
 
 
-def house(size=128):
+def house(size: int = 128) -> np.ndarray:
     """A picture to filter: a house, a door, a window and a sun. Float [size, size] from 0 (black) to 1 (white)."""
     row, column = np.mgrid[:size, :size] / size
     picture = 0.75 - 0.25 * row  # the sky, and no edge in it

@@ -4,9 +4,11 @@ F(f ∗ g) = F(f) · F(g), so f ∗ g = F⁻¹(F(f) · F(g)): three transforms, 
 """
 
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 import tensorflow as tf
+from matplotlib.figure import Figure
 
 from tfnmt.inspection.figures import BLUE, ORANGE, new_figure
 from tfnmt_programs.concepts.convolution import EDGES
@@ -14,19 +16,19 @@ from tfnmt_programs.concepts.drawing import house, show_map
 from tfnmt_programs.measuring import least_seconds
 
 
-def convolve_fourier(image, kernel):
+def convolve_fourier(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     """`convolve`, computed as F⁻¹(F(f) · F(g)). Shapes as there; where the ends wrap around is cut off."""
     spectrum = np.fft.rfft2(image) * np.fft.rfft2(kernel, image.shape)
     around = np.fft.irfft2(spectrum, image.shape)
     return around[kernel.shape[0] - 1 :, kernel.shape[1] - 1 :]
 
 
-def direct_multiplications(size, kernel_size):
+def direct_multiplications(size: int, kernel_size: int | np.ndarray) -> int | np.ndarray:
     """Of `convolve` for a square image: (size − kernel_size + 1)² places, kernel_size² each."""
     return (size - kernel_size + 1) ** 2 * kernel_size**2
 
 
-def fourier_multiplications(size):
+def fourier_multiplications(size: int) -> int:
     """Of `convolve_fourier` for a square image whose size is a power of 2, by the radix-2 transform.
 
     With n = size² numbers a transform takes n/2 log₂ n complex products of 4 real ones each; for real numbers half
@@ -36,13 +38,13 @@ def fourier_multiplications(size):
     return round(3 * n * np.log2(n) + 2 * n)
 
 
-def faster_from(size):
+def faster_from(size: int) -> int | None:
     """The least kernel size for which the Fourier form needs fewer multiplications; None if there is none."""
     kernels = range(1, size + 1)
     return next((k for k in kernels if fourier_multiplications(size) < direct_multiplications(size, k)), None)
 
 
-def measured_faster_from(size=256, kernel_sizes=(3, 5, 7, 9, 11, 15, 21, 31)):
+def measured_faster_from(size: int = 256, kernel_sizes: Sequence[int] = (3, 5, 7, 9, 11, 15, 21, 31)) -> int | None:
     """The least of the kernel sizes for which TensorFlow's transforms beat its convolution here, by the clock, or None.
 
     One image and one kernel, float32: what the machine and the library make of it, beside the count.
@@ -69,7 +71,7 @@ def _fourier(image, kernel):
     return tf.signal.irfft2d(spectrum, tf.shape(image))
 
 
-def show():
+def show() -> tuple[Figure, str]:
     """A picture's and a kernel's spectrum, and the multiplications of both forms by the kernel's size."""
     picture, size = house(128), 256
     figure = new_figure(11, 3.6)

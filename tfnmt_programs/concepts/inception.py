@@ -3,8 +3,11 @@
 Szegedy et al. 2015, "Going Deeper with Convolutions".
 """
 
+from collections.abc import Sequence
+
 import keras
 import tensorflow as tf
+from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 from tfnmt.inspection.figures import BLUE, ORANGE, SKY, new_figure
@@ -22,22 +25,22 @@ BRANCHES = (
 """An inception module: in each branch, the kernels' sizes and how many there are (GoogLeNet's first module)."""
 
 
-def multiplications(size, maps, kernels, kernel_size):
+def multiplications(size: int, maps: int, kernels: int, kernel_size: int) -> int:
     """Of a convolution that keeps the maps' size: size² places × kernel_size² × maps in × maps out."""
     return size**2 * kernel_size**2 * maps * kernels
 
 
-def directly(kernel_size=5, size=SIZE, maps=MAPS, kernels=REDUCED):
-    """Multiplications of `kernels` large kernels on all maps."""
-    return multiplications(size, maps, kernels, kernel_size)
+def directly(kernel_size: int = 5) -> int:
+    """Multiplications of 64 large kernels on all 200 maps."""
+    return multiplications(SIZE, MAPS, REDUCED, kernel_size)
 
 
-def reduced_first(kernel_size=5, size=SIZE, maps=MAPS, reduced=REDUCED, kernels=REDUCED):
-    """Of the 1×1 kernels that make `reduced` maps of all, and of the large kernels on those: two numbers."""
-    return multiplications(size, maps, reduced, 1), multiplications(size, reduced, kernels, kernel_size)
+def reduced_first(kernel_size: int = 5) -> tuple[int, int]:
+    """Of the 1×1 kernels that make 64 maps of all, and of the large kernels on those."""
+    return multiplications(SIZE, MAPS, REDUCED, 1), multiplications(SIZE, REDUCED, REDUCED, kernel_size)
 
 
-def inception_module(maps, branches=BRANCHES):
+def inception_module(maps: int, branches: Sequence[Sequence[tuple[str, int | None]]] = BRANCHES) -> keras.Model:
     """The module as a Keras model: [batch, rows, columns, maps] → the branches' maps, side by side."""
     inputs = keras.Input((None, None, maps))
     outputs = []
@@ -52,7 +55,7 @@ def inception_module(maps, branches=BRANCHES):
     return keras.Model(inputs, keras.layers.Concatenate()(outputs))
 
 
-def measured_ratio(kernel_size=5, times=5):
+def measured_ratio(kernel_size: int = 5, times: int = 5) -> float:
     """How many times as long the large kernels take on all maps as behind the 1×1 reduction, on this machine."""
     options = {"padding": "same", "use_bias": False}
     reduction = [keras.layers.Conv2D(REDUCED, 1, **options), keras.layers.Conv2D(REDUCED, kernel_size, **options)]
@@ -70,7 +73,7 @@ def _seconds(layers, x, times):
     return least_seconds(lambda: run(x), times)
 
 
-def show():
+def show() -> tuple[Figure, str]:
     """The module, and what the reduction spares."""
     direct, (reduction, large) = directly(), reduced_first()
     total = reduction + large

@@ -5,6 +5,7 @@ The same classifier, a multinomial logistic regression, is trained on each kind 
 
 import keras
 import numpy as np
+from matplotlib.figure import Figure
 
 from tfnmt.inspection.figures import BLUE, GREEN, new_figure
 from tfnmt_programs.concepts.convolutional_network import (
@@ -26,7 +27,7 @@ HAND_MADE = (_SOBEL, _SOBEL.T, _DIAGONAL, _DIAGONAL[:, ::-1])
 """Edge detectors for four directions (Sobel)."""
 
 
-def edge_strengths(pictures):
+def edge_strengths(pictures: np.ndarray) -> np.ndarray:
     """Hand-made features: how strong edges of each direction are on average in each of 6×6 areas of 5×5 pixels.
 
     float [examples, 32, 32, 1] → [examples, 6 · 6 · 4].
@@ -39,7 +40,7 @@ def edge_strengths(pictures):
     )
 
 
-def features(model, pictures):
+def features(model: keras.Model, pictures: np.ndarray) -> dict[str, np.ndarray]:
     """Each kind of feature of the pictures, by name: [examples, features] each."""
     maps = feature_maps(model, pictures)
     return {
@@ -50,7 +51,9 @@ def features(model, pictures):
     }
 
 
-def regression_accuracy(x, labels, test_x, test_labels, epochs=20):
+def regression_accuracy(
+    x: np.ndarray, labels: np.ndarray, test_x: np.ndarray, test_labels: np.ndarray, epochs: int = 20
+) -> float:
     """The share of test examples that a multinomial logistic regression on x [examples, features] gets right."""
     mean, scale = x.mean(axis=0), x.std() + 1e-6
     keras.utils.set_random_seed(1)
@@ -59,7 +62,9 @@ def regression_accuracy(x, labels, test_x, test_labels, epochs=20):
     return accuracy(model, (test_x - mean) / scale, test_labels)
 
 
-def what_excites(model, pictures, layer, patch, stride, count=20):
+def what_excites(
+    model: keras.Model, pictures: np.ndarray, layer: str, patch: int, stride: int, count: int = 20
+) -> np.ndarray:
     """The mean of the patches of pictures that a layer's units answer most to: [maps, patch, patch].
 
     Args:
@@ -80,7 +85,7 @@ def what_excites(model, pictures, layer, patch, stride, count=20):
     return np.stack(seen)
 
 
-def show():
+def show() -> tuple[Figure, str]:
     """Kernels made by hand and learned, what layer 2 answers to, each class; how far each kind of feature gets."""
     model = trained_network()
     pictures, labels = some_signs(EXAMPLES, seed=1)

@@ -1,33 +1,34 @@
 """Logistic regression: which of two classes, from weighted inputs. The last layer of a classifier is one."""
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from tfnmt.inspection.figures import BLUE, ORANGE, new_figure
 
 
-def sigmoid(x):
+def sigmoid(x: np.ndarray) -> np.ndarray:
     """f(x) = 1 / (1 + e^{−x}), the logistic sigmoid (the post's Figure 2)."""
     return (1 + np.tanh(x / 2)) / 2  # the same, and e^{−x} cannot overflow
 
 
-def softmax(x):
+def softmax(x: np.ndarray) -> np.ndarray:
     """f(x)_k = e^{x_k} / Σ_j e^{x_j} over the last dimension: the sigmoid for more than two classes."""
     powers = np.exp(x - x.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
 
 
-def predict(x, w, b):
+def predict(x: np.ndarray, w: np.ndarray, b: float) -> np.ndarray:
     """p = f(xw + b), the probability of class 1: x [examples, inputs], w [inputs] → [examples]."""
     return sigmoid(x @ w + b)
 
 
-def loss(x, y, w, b):
+def loss(x: np.ndarray, y: np.ndarray, w: np.ndarray, b: float) -> float:
     """−1/n Σ_i y_i log p_i + (1 − y_i) log(1 − p_i), the cross-entropy."""
     p = predict(x, w, b)
     return -np.mean(y * np.log(p) + (1 - y) * np.log(1 - p))
 
 
-def fit(x, y, steps=500, learning_rate=1.0):
+def fit(x: np.ndarray, y: np.ndarray, steps: int = 500, learning_rate: float = 1.0) -> tuple[np.ndarray, float]:
     """Predict and adjust: w ← w − η 1/n Xᵀ(p − y), down the gradient of the loss.
 
     Args:
@@ -45,7 +46,7 @@ def fit(x, y, steps=500, learning_rate=1.0):
     return w, b
 
 
-def show():
+def show() -> tuple[Figure, str]:
     """The sigmoid, and a regression on two clouds of points."""
     random = np.random.default_rng(1)
     y = np.repeat([0, 1], 60)

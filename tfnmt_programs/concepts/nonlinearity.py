@@ -10,7 +10,10 @@ so that B2 comes along. (Where A2 − A1 and B2 − B1 point to different sides,
 is about relations that are the same in both pairs.)
 """
 
+from collections.abc import Sequence
+
 import numpy as np
+from matplotlib.figure import Figure
 
 from tfnmt.inspection.figures import BLUE, RED, new_figure
 from tfnmt_programs.concepts.units import layer, relu
@@ -24,17 +27,17 @@ W = np.array([[1.0, 0.5], [4.0, 6.0]])
 B = np.array([-3.2, -4.0])
 
 
-def distances(points):
+def distances(points: np.ndarray) -> np.ndarray:
     """From A1 to A2, B1 and B2: points [..., 4, size] → [..., 3]."""
     return np.linalg.norm(points[..., 1:, :] - points[..., :1, :], axis=-1)
 
 
-def bend(points):
+def bend(points: np.ndarray) -> np.ndarray:
     """One layer of two rectified units: h = max(0, xW + b)."""
     return layer(points, W, B, relu)
 
 
-def chain(matrices):
+def chain(matrices: Sequence[np.ndarray]) -> np.ndarray:
     """Any number of linear layers is one: ((x W_1) W_2) … = x (W_1 W_2 …). Returns W_1 W_2 …"""
     product = matrices[0]
     for matrix in matrices[1:]:
@@ -42,7 +45,7 @@ def chain(matrices):
     return product
 
 
-def show():
+def show() -> tuple[Figure, str]:
     """The points, what linear maps make of them, what one layer does, and a thousand linear maps against the bound."""
     figure = new_figure(9, 6)
     (given, squeezed), (bent, many) = figure.subplots(2, 2)

@@ -1,6 +1,9 @@
 """Pooling: each area of a feature map becomes one number, so that it matters less where in the area something is."""
 
+from collections.abc import Callable
+
 import numpy as np
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from tfnmt.inspection.figures import COLORS, RED, new_figure
@@ -8,7 +11,7 @@ from tfnmt_programs.concepts.convolution import EDGES, convolve
 from tfnmt_programs.concepts.drawing import house, show_map
 
 
-def pool(feature_map, size, reduce=np.max):
+def pool(feature_map: np.ndarray, size: int, reduce: Callable = np.max) -> np.ndarray:
     """p[i, j] = max over 0 ≤ m, n < size of f[size · i + m, size · j + n]; or their mean, with `reduce=np.mean`.
 
     float [rows, columns] → [rows // size, columns // size]; what does not fill an area is left out.
@@ -18,17 +21,17 @@ def pool(feature_map, size, reduce=np.max):
     return reduce(areas, axis=(1, 3))
 
 
-def shifted(feature_map, right):
+def shifted(feature_map: np.ndarray, right: int) -> np.ndarray:
     """The map moved to the right by so many columns; what leaves it comes in at the left."""
     return np.roll(feature_map, right, axis=1)
 
 
-def likeness(a, b):
+def likeness(a: np.ndarray, b: np.ndarray) -> float:
     """The correlation of two maps' values: 1 for equal maps, about 0 for unrelated ones."""
     return float(np.corrcoef(a.ravel(), b.ravel())[0, 1])
 
 
-def show():
+def show() -> tuple[Figure, str]:
     """Edges, and edges 2 columns further: before and after pooling; then likeness by shift for areas of many sizes."""
     edges = np.abs(convolve(np.pad(house(126), 1, mode="edge"), EDGES)).clip(0, 3)
     edges = np.pad(edges[:, 8:-8], ((1, 1), (9, 9)))  # room to move in

@@ -1,12 +1,14 @@
 """Drawn traffic signs: a small task to learn on, made here from a seed."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 SIGNS = ("stop", "yield", "warning", "no entry", "no vehicles", "priority road")
 SIZE = 32
 
 
-def draw_signs(labels, seed, noise=0.25):
+def draw_signs(labels: Sequence[int], seed: int, noise: float = 0.25) -> np.ndarray:
     """Grey pictures of signs, each at its own place, in its own size, tilt, light and background.
 
     Args:
@@ -23,7 +25,7 @@ def draw_signs(labels, seed, noise=0.25):
     return (pictures + random.normal(0, noise, pictures.shape)).astype(np.float32)[..., np.newaxis]
 
 
-def some_signs(count, seed, noise=0.25):
+def some_signs(count: int, seed: int, noise: float = 0.25) -> tuple[np.ndarray, np.ndarray]:
     """`count` pictures of signs drawn by lot, and their labels int [count]."""
     labels = np.random.default_rng([seed, 1]).integers(len(SIGNS), size=count)
     return draw_signs(labels, seed, noise), labels

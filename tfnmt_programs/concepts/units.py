@@ -1,22 +1,25 @@
 """A unit transforms weighted inputs by an activation function; a layer is many units of one kind side by side."""
 
+from collections.abc import Callable
+
 import numpy as np
+from matplotlib.figure import Figure
 
 from tfnmt.inspection.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, new_figure
 from tfnmt_programs.concepts.logistic_regression import sigmoid
 
 
-def relu(x):
+def relu(x: np.ndarray) -> np.ndarray:
     """f(x) = max(0, x), the rectified linear activation function."""
     return np.maximum(0, x)
 
 
-def layer(x, W, b, activation):
+def layer(x: np.ndarray, W: np.ndarray, b: np.ndarray, activation: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """h = f(xW + b): x [examples, inputs], W [inputs, units], b [units] → [examples, units]."""
     return activation(x @ W + b)
 
 
-def maxout(x, W, b):
+def maxout(x: np.ndarray, W: np.ndarray, b: np.ndarray) -> np.ndarray:
     """h_k = max_j (x W_j + b_j)_k: each unit is the greatest of several weighted sums (Goodfellow et al. 2013).
 
     x [examples, inputs], W [pieces, inputs, units], b [pieces, units] → [examples, units].
@@ -31,7 +34,7 @@ TOOTH_W, TOOTH_B, TOOTH_OUT = np.array([[1.0, 1.0, 1.0]]), np.array([1.0, 0.0, -
 PIECES_W, PIECES_B = np.array([[[-1.0]], [[1.0]], [[0.0]]]), np.array([[0.0], [0.0], [0.5]])
 
 
-def show():
+def show() -> tuple[Figure, str]:
     """Activation functions; three rectified units and what a layer above makes of them; a maxout unit."""
     t = np.linspace(-2.5, 2.5, 201)
     x = t[:, np.newaxis]

@@ -1,13 +1,19 @@
 """What a static graph computes of a batch: which nodes of its sentences are composed together, and in which order."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import tensorflow as tf
+from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-from tfnmt.inspection.figures import BLUE, GREEN, ORANGE, new_figure
+from tfnmt.inspection.figures import BLUE, GREEN, ORANGE, new_figure, plain_text
 from tfnmt.inspection.trees import EXAMPLE, tree_children, tree_heights, tree_positions
 from tfnmt.layers.trees.schedule import schedule_by_depth, schedule_by_step
 from tfnmt.text.brackets import PAD, REDUCE
+
+Tree = tuple[Sequence[str], Sequence[int]]
+"""Words and transitions, see `tfnmt.text.brackets`."""
 
 PAIR = (EXAMPLE, "( ( Two dogs ) ( ( are running ) . ) )")
 """The sentence of Bradbury's post on SPINN (2017), and the beginning of another one of it."""
@@ -15,30 +21,27 @@ PAIR = (EXAMPLE, "( ( Two dogs ) ( ( are running ) . ) )")
 SENTENCE_COLORS = (BLUE, ORANGE)
 
 
-def composed_by_depth(trees):
+def composed_by_depth(trees: Sequence[Tree]) -> tuple[list[list[tuple[int, int]]], np.ndarray]:
     """What SPINN-PI-NT's loop composes of these sentences.
 
     Args:
-        trees: a list of (words, transitions), see `tfnmt.text.brackets`.
+        trees: of the sentences of a batch.
 
     Returns:
-        (iterations, rows): for each iteration a list of (sentence, node), those that it makes in one product, in the
-        order of their rows; and int [sentences, steps], the row of every node in the table of `trees.loop`.
+        (iterations, rows): for each iteration a list of (sentence, node), those that it composes in one matrix product,
+        in the order of their rows; and int [sentences, steps], the row of every node in the table of `trees.loop`.
     """
     return _composed(schedule_by_depth(_transitions(trees)))
 
 
-def composed_by_step(trees):
+def composed_by_step(trees: Sequence[Tree]) -> tuple[list[list[tuple[int, int]]], np.ndarray]:
     """What SPINN's loop composes of these sentences; arguments and results as those of `composed_by_depth`."""
     return _composed(schedule_by_step(_transitions(trees)))
 
 
-def draw_batch(trees):
-    """A figure: two sentences with different trees, composed by depth (above) and by step, beside a tracker (below).
-
-    Args:
-        trees: two of (words, transitions).
-    """
+@plain_text()
+def draw_batch(trees: Sequence[Tree]) -> Figure:
+    """A figure: two sentences with different trees, composed by depth (above) and by step, beside a tracker (below)."""
     highest = [max(tree_heights(transitions)) for _, transitions in trees]
     words = sum(len(words) for words, _ in trees)
     steps = max(len(transitions) for _, transitions in trees)
@@ -50,7 +53,7 @@ def draw_batch(trees):
     return figure
 
 
-def phrase(words, transitions, node):
+def phrase(words: Sequence[str], transitions: Sequence[int], node: int) -> str:
     """The words below a node, in brackets, such as "( in ( the ceiling ) )"."""
     left, right = tree_children(transitions)[node]
     if transitions[node] != REDUCE:

@@ -1,21 +1,32 @@
 """BLEU by the length of the source: where a summary of fixed size is not enough, and attention is."""
 
+from collections.abc import Mapping, Sequence
+
 import matplotlib
 from matplotlib.figure import Figure
 
+from tfnmt.inspection.figures import new_figure, plain_text
 from tfnmt.translation.bleu import translation_scores
 
+Row = tuple[str, int, float]
+"""A bucket's label, its number of sentences, and their BLEU, such as ("9–11", 240, 38.5)."""
 
-def bleu_by_length(sources, references, translations, boundaries=(8, 11, 14, 17, 20), tokenize="13a"):
-    """BLEU of the sentences of like length.
+
+def bleu_by_length(
+    sources: Sequence[str],
+    references: Sequence[str],
+    translations: Sequence[str],
+    boundaries: Sequence[int] = (8, 11, 14, 17, 20),
+    tokenize: str = "13a",
+) -> list[Row]:
+    """BLEU of the sentences in buckets of source length.
 
     Args:
-        sources, references, translations: lists of strings.
         boundaries: a bucket ends with each of these numbers of source words (between spaces); one more has the rest.
         tokenize: sacrebleu's tokenization.
 
     Returns:
-        A list of (label, sentences, BLEU), such as ("9–11", 240, 38.5), without the empty buckets.
+        A row for each bucket that has sentences.
     """
     rows = []
     ends = [*boundaries, float("inf")]
@@ -28,10 +39,11 @@ def bleu_by_length(sources, references, translations, boundaries=(8, 11, 14, 17,
     return rows
 
 
-def draw_bleu_by_length(rows_of_models):
-    """A figure with a line for each model: {name: what `bleu_by_length` returns}, all over the same sentences."""
-    colors = matplotlib.colormaps["cividis"]  # told apart by colour-blind eyes; the markers help too
-    figure = Figure(figsize=(7, 4), layout="constrained")
+@plain_text()
+def draw_bleu_by_length(rows_of_models: Mapping[str, Sequence[Row]]) -> Figure:
+    """A figure with a line for each model, by name, all over the same sentences."""
+    colors = matplotlib.colormaps["cividis"]  # for colour-blind readers too; so are the markers
+    figure = new_figure(7, 4)
     axes = figure.add_subplot(xlabel="words in the source sentence (and how many sentences)", ylabel="BLEU")
     for i, (name, rows) in enumerate(rows_of_models.items()):
         color = colors(0.85 * i / max(1, len(rows_of_models) - 1))

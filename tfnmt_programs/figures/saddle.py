@@ -1,13 +1,18 @@
-"""Optimizers at a saddle point: who leaves it, and by which way (Cho 2015, part 2, Figure 10).
+"""Optimizers at a saddle point: which of them leave it, and on which path (Cho 2015, part 2, Figure 10).
 
 f(x, y) = (x² − y²) / 2 rises along x and falls along y; at (0, 0) its gradient is 0. All start high on the ridge,
 almost exactly above the saddle, so that the gradient leads straight to it.
 """
 
+from collections.abc import Mapping
+from pathlib import Path
+
 import keras
 import numpy as np
 import tensorflow as tf
 from matplotlib.animation import FuncAnimation, PillowWriter
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 
 from tfnmt.inspection.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, new_figure, save
 
@@ -20,17 +25,17 @@ OPTIMIZERS = {
     "Adam": lambda: keras.optimizers.Adam(0.02),
     "RMSprop": lambda: keras.optimizers.RMSprop(0.02),
 }
-"""Adadelta with its paper's constants, which know no learning rate; the others with one and the same."""
+"""Adadelta with its paper's constants, which have no learning rate; the others with the same one."""
 STYLES = dict(zip(OPTIMIZERS, ((BLACK, "o"), (BLUE, "s"), (ORANGE, "^"), (GREEN, "D"), (PURPLE, "v")), strict=True))
 
 
-def height(x, y):
+def height(x: ArrayLike, y: ArrayLike) -> ArrayLike:
     """f(x, y) = (x² − y²) / 2, of numbers or arrays."""
     return (x * x - y * y) / 2
 
 
-def descend(optimizer, steps, start=START):
-    """The way of a Keras optimizer down `height`: float [steps + 1, 2], from `start`."""
+def descend(optimizer: keras.optimizers.Optimizer, steps: int, start: tuple[float, float] = START) -> np.ndarray:
+    """The path of a Keras optimizer down `height`: float [steps + 1, 2], from `start`."""
     point = keras.Variable(np.array(start, np.float32))
     optimizer.build([point])
 
@@ -40,43 +45,43 @@ def descend(optimizer, steps, start=START):
             loss = height(point.value[0], point.value[1])
         optimizer.apply_gradients([(tape.gradient(loss, point.value), point)])
 
-    way = [point.numpy()]
+    path = [point.numpy()]
     for _ in range(steps):
         step()
-        way.append(point.numpy())
-    return np.stack(way)
+        path.append(point.numpy())
+    return np.stack(path)
 
 
-def escape_step(way, distance=1.0):
+def escape_step(path: np.ndarray, distance: float = 1.0) -> int | None:
     """After how many steps |y| is first that distance or more; None if it never is."""
-    beyond = np.abs(way[:, 1]) >= distance
+    beyond = np.abs(path[:, 1]) >= distance
     return int(beyond.argmax()) if beyond.any() else None
 
 
-def ways(steps=400):
-    """The way of each of `OPTIMIZERS`, by name."""
+def paths(steps: int = 400) -> dict[str, np.ndarray]:
+    """The path of each of `OPTIMIZERS`, by name."""
     return {name: descend(new(), steps) for name, new in OPTIMIZERS.items()}
 
 
-def draw_saddle(ways):
-    """A figure of the ways on the surface, and of how far from the saddle they are at each step."""
-    figure, surface, progress, _ = _new_drawing(ways)
-    for name, way in ways.items():
+def draw_saddle(paths: Mapping[str, np.ndarray]) -> Figure:
+    """A figure of the paths on the surface, and of how far from the saddle they are at each step."""
+    figure, surface, progress, _ = _new_drawing(paths)
+    for name, path in paths.items():
         color, marker = STYLES[name]
-        left = escape_step(way)
+        left = escape_step(path)
         label = f"{name}: y = 1 after {left} steps" if left else f"{name}: still there"
         options = {"color": color, "linewidth": 2, "marker": marker, "markersize": 5, "markevery": 10}
-        surface.plot(*way.T, label=name, **options)
-        progress.plot(way[:, 1], label=label, **options | {"markevery": 0.1})
+        surface.plot(*path.T, label=name, **options)
+        progress.plot(path[:, 1], label=label, **options | {"markevery": 0.1})
     progress.legend(fontsize=9, loc="upper left")
     return figure
 
 
-def animate_saddle(ways, path):
-    """Write the ways as an animated picture (.gif) of `FRAMES` frames, each some steps on."""
-    figure, surface, progress, steps = _new_drawing(ways)
+def animate_saddle(paths: Mapping[str, np.ndarray], file: str | Path) -> None:
+    """Write the paths as an animated picture (.gif) of `FRAMES` frames, each some steps on."""
+    figure, surface, progress, steps = _new_drawing(paths)
     lines = {}
-    for name in ways:
+    for name in paths:
         color, marker = STYLES[name]
         trail = surface.plot([], [], color=color, linewidth=2)[0]
         head = surface.plot([], [], marker, color=color, markersize=9)[0]
@@ -86,26 +91,26 @@ def animate_saddle(ways, path):
     def update(frame):
         step = round((steps + 1) ** (frame / (FRAMES - 1))) - 1  # slowly at first, as the axis of the steps
         for name, (trail, head, line) in lines.items():
-            so_far = ways[name][: step + 1]
+            so_far = paths[name][: step + 1]
             trail.set_data(*so_far.T)
             head.set_data(*so_far[-1:].T)
             line.set_data(np.arange(len(so_far)), so_far[:, 1])
         progress.set_title(f"step {step}", fontsize=10)
 
-    FuncAnimation(figure, update, FRAMES).save(path, PillowWriter(fps=8), dpi=70)
+    FuncAnimation(figure, update, FRAMES).save(file, PillowWriter(fps=8), dpi=70)
 
 
-def write_saddle(path, steps=400):
-    """Draw the ways of all optimizers to .png, .svg or .gif. Returns {name: steps until it has left, or None}."""
-    found = ways(steps)
-    if str(path).endswith(".gif"):
-        animate_saddle(found, path)
+def write_saddle(file: str | Path, steps: int = 400) -> dict[str, int | None]:
+    """Draw the paths of all optimizers to .png, .svg or .gif. Returns {name: steps until it has left, or None}."""
+    found = paths(steps)
+    if str(file).endswith(".gif"):
+        animate_saddle(found, file)
     else:
-        save(draw_saddle(found), path)
-    return {name: escape_step(way) for name, way in found.items()}
+        save(draw_saddle(found), file)
+    return {name: escape_step(path) for name, path in found.items()}
 
 
-def _new_drawing(ways):
+def _new_drawing(paths):
     """The empty drawing: figure, surface, progress, and how many steps there are."""
     figure = new_figure(10.5, 4.4)
     surface, progress = figure.subplots(1, 2)
@@ -116,7 +121,7 @@ def _new_drawing(ways):
     surface.plot(0, 0, "x", color="black", markersize=10)
     surface.annotate("saddle", (0, 0), (0.15, -0.35), fontsize=9)
     surface.set(xlim=(-1.7, 1.7), ylim=(-0.7, 1.7), xlabel="x", ylabel="y", title="heights (x² − y²) / 2")
-    steps = len(next(iter(ways.values()))) - 1
+    steps = len(next(iter(paths.values()))) - 1
     progress.set(xscale="symlog", xlim=(0, steps), ylim=(-0.1, 1.6), xlabel="steps", ylabel="y, the way out")
     progress.set_xticks([0, 1, 10, 100, steps], ["0", "1", "10", "100", str(steps)])
     progress.grid(alpha=0.3)

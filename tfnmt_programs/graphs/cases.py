@@ -31,7 +31,7 @@ VOCABULARY = 1000
 
 @dataclass(frozen=True)
 class Case:
-    """One model, both ways. The calls take a batch and return a tensor or several: all that is compared."""
+    """One model, both ways. The calls take a batch and return the tensors that are compared."""
 
     name: str
     make: Callable
@@ -53,8 +53,8 @@ class Case:
     torch_settings: Callable
     """units → the settings by which it is the same model, but for "threads"."""
 
-    def step(self, call, layer):
-        """A function: batch → (results, gradients by all weights), of a sum in which each place has its own weight."""
+    def step(self, call: Callable, layer: keras.layers.Layer) -> Callable:
+        """A function: batch → (results, gradients of all weights), of a loss that weights each result differently."""
         variables = [variable.value for variable in layer.trainable_variables]
 
         def step(batch):
@@ -66,13 +66,13 @@ class Case:
 
         return step
 
-    def in_graph(self, layer, batch):
+    def in_graph(self, layer: keras.layers.Layer, batch: dict[str, tf.Tensor]) -> Callable:
         """The step as one `tf.function` that takes batches of all sizes; traced when it is first called."""
         signature = {name: tf.TensorSpec([None] * ids.ndim, tf.int32) for name, ids in batch.items()}
         return tf.function(self.step(self.static, layer), input_signature=[signature], autograph=False)
 
 
-def make_cases():
+def make_cases() -> dict[str, Case]:
     """All cases by name."""
     spinn_code = (SPINN.call, SPINN._composed, SPINN._step)
     trees = {
@@ -182,12 +182,12 @@ def _translator(units):
     return both
 
 
-def sentence_batch(batch_size, length, random):
+def sentence_batch(batch_size: int, length: int, random: np.random.Generator) -> dict[str, tf.Tensor]:
     """Sentences and translations of up to `length` words."""
     return {"source": _ids(batch_size, length, random), "target": _ids(batch_size, length, random)}
 
 
-def tree_batch(batch_size, length, random):
+def tree_batch(batch_size: int, length: int, random: np.random.Generator) -> dict[str, tf.Tensor]:
     """Sentences of up to `length` words with random trees."""
     words = _ids(batch_size, length, random).numpy()
     counts = np.count_nonzero(words, axis=1)
@@ -204,7 +204,7 @@ def _ids(batch_size, length, random):
     return tf.constant(np.where(np.arange(length) < lengths, ids, 0), tf.int32)
 
 
-def lines_of_code(*objects):
+def lines_of_code(*objects: object) -> int:
     """Lines of functions and modules, without comments, docstrings, imports and blank lines."""
     count = 0
     for each in objects:

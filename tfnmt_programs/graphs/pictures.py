@@ -1,5 +1,7 @@
 """A traced graph as a picture, beside the tree of calls that define-by-run makes of one sentence."""
 
+from collections.abc import Mapping, Sequence
+
 import matplotlib
 import numpy as np
 import tensorflow as tf
@@ -8,11 +10,12 @@ from tensorflow.core.framework import types_pb2
 
 from tfnmt.data.example_batches import sentence_batch
 from tfnmt.data.examples import Sentence
-from tfnmt.inspection.figures import BLACK, BLUE, ORANGE
+from tfnmt.inspection.figures import BLACK, BLUE, ORANGE, new_figure
 from tfnmt.inspection.trees import EXAMPLE, tree_children, tree_positions
 from tfnmt.text.brackets import REDUCE, from_brackets
 from tfnmt.text.tokenizers import WordTokenizer
 from tfnmt_programs.graphs.cases import make_cases
+from tfnmt_programs.graphs.comparison import Comparison
 
 KINDS = {
     "loop": ("While", "StatelessWhile"),
@@ -21,10 +24,10 @@ KINDS = {
     "rows read and written": ("GatherV2", "GatherNd", "ScatterNd", "InplaceUpdate", "Empty", "TensorListSetItem"),
     "arguments and weights": ("Placeholder", "ReadVariableOp"),
 }
-OTHERS = "where things are: whole numbers, shapes"
+OTHERS = "indices and shapes"
 
 
-def draw_static_and_by_run():
+def draw_static_and_by_run() -> Figure:
     """A figure: SPINN-PI-NT over the post's sentence, as the graph traced, its loop's body, and as a tree of calls."""
     words, transitions = from_brackets(EXAMPLE)
     case = make_cases()["spinn-pi-nt"]
@@ -33,7 +36,7 @@ def draw_static_and_by_run():
     signature = {name: tf.TensorSpec([None, None], tf.int32) for name in batch}
     traced = tf.function(lambda batch: encoder(batch)["root"], input_signature=[signature], autograph=False)
     graph = traced.get_concrete_function().graph
-    figure = Figure(figsize=(14, 7), layout="constrained")
+    figure = new_figure(14, 7)
     whole, body, calls = figure.subplots(1, 3, width_ratios=(5, 3, 4))
     definition = graph.as_graph_def()
     _draw_graph(whole, definition.node, "static: traced once, for all sentences")
@@ -75,15 +78,15 @@ def _draw_graph(axes, nodes, title, labels=False):
     axes.axis("off")
 
 
-def parents_of(nodes):
+def parents_of(nodes: Sequence[tf.compat.v1.NodeDef]) -> dict[str, list[str]]:
     """{name: names of the nodes among these that it reads}."""
     names = {node.name for node in nodes}
     read = {node.name: [source.lstrip("^").split(":")[0] for source in node.input] for node in nodes}
     return {name: [source for source in sources if source in names] for name, sources in read.items()}
 
 
-def depths(parents):
-    """{name: the length of the longest way to it}, of a graph without cycles."""
+def depths(parents: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """{name: the length of the longest path to it}, of a graph without cycles."""
     depth = {}
     waiting = list(parents)
     while waiting:
@@ -109,13 +112,13 @@ def _draw_calls(axes, words, transitions):
     axes.axis("off")
 
 
-def draw_times(comparisons):
-    """A figure: the time of a step by length, a panel for each `Comparison`, for the smallest and largest batches; in
+def draw_times(comparisons: Sequence[Comparison]) -> Figure:
+    """A figure: the time of a step by length, a panel for each comparison, for the smallest and largest batches; in
     PyTorch too, where that was measured.
     """
     columns = min(3, len(comparisons))
     rows = -(-len(comparisons) // columns)
-    figure = Figure(figsize=(4.2 * columns, 3.2 * rows), layout="constrained")
+    figure = new_figure(4.2 * columns, 3.2 * rows)
     panels = figure.subplots(rows, columns, squeeze=False)
     for axes, comparison in zip(panels.flat, comparisons, strict=False):
         sizes = sorted({point.batch_size for point in comparison.points})

@@ -1,10 +1,14 @@
 """Comparisons of static graphs with define-by-run, as Markdown."""
 
 import re
+from collections.abc import Sequence
+
+from tfnmt_programs.graphs.comparison import Comparison
+from tfnmt_programs.graphs.stack_traces import Trace
 
 
-def report(comparisons, traces, units):
-    """Lists of `Comparison` and `Trace` → the page."""
+def report(comparisons: Sequence[Comparison], traces: Sequence[Trace], units: int) -> str:
+    """The comparisons, of models with so many units, and what is shown of a mistake, as one page."""
     return "\n".join(
         (
             "# Static graph and define-by-run, side by side",
@@ -120,7 +124,7 @@ def _traces(traces):
 
 def _shortened(text):
     """Without the folders of this machine, which no one else has."""
-    return re.sub(r'File "[^"]*/(?=(?:site-packages|tfnmt|lib)/)', 'File ".../', text.rstrip())
+    return re.sub(r'File "[^"]*/(?=(?:site-packages|tfnmt|tfnmt_programs|lib)/)', 'File ".../', text.rstrip())
 
 
 def _table(head, rows):

@@ -2,6 +2,7 @@
 
 import re
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import tensorflow as tf
@@ -18,7 +19,7 @@ class Trace:
 
     way: str
     when: str
-    """It came up."""
+    """At what time it was raised."""
     error: str
     """Its type, and the line of its message that names the sizes."""
     frames: int
@@ -35,24 +36,24 @@ def faulty_step(inputs, states, invariants):
     return (h,), (h,)
 
 
-def by_run(inputs, h, U):
+def by_run(inputs: tf.Tensor, h: tf.Tensor, U: tf.Tensor) -> tf.Tensor:
     """The loop in Python."""
     for s in tf.unstack(inputs):
         _, (h,) = faulty_step((s,), (h,), invariants_for_one_step({"U": U}, {}))
     return h
 
 
-def static(inputs, h, U):
+def static(inputs: tf.Tensor, h: tf.Tensor, U: tf.Tensor) -> tf.Tensor:
     """The loop in a graph."""
     return recur(faulty_step, (inputs,), (h,), {"U": U}, output_sizes=(UNITS,))[1]
 
 
-def traces():
-    """The same mistake in every way of running it, as a list of `Trace`."""
+def traces() -> list[Trace]:
+    """The same mistake in every way of running it."""
     arguments = (tf.zeros([TIME, BATCH, UNITS]), tf.zeros([BATCH, UNITS]), tf.zeros([UNITS, UNITS]))
     sizes = [tf.TensorSpec([None, None, size]) for size in (UNITS, None)]
     known = tf.function(static, autograph=False)
-    # A size that no one knows before the graph runs, as that of a matrix for each example may be.
+    # Sizes that are known only when the graph runs.
     unknown = tf.function(
         static, input_signature=[sizes[0], tf.TensorSpec([None, None]), tf.TensorSpec([None, None])], autograph=False
     )
@@ -64,8 +65,8 @@ def traces():
     ]
 
 
-def eagerly(function, *arguments):
-    """Call a `tf.function` as if it were a plain one: how a static graph is debugged."""
+def eagerly(function: Callable, *arguments: tf.Tensor) -> tf.Tensor:
+    """Call a `tf.function` as a plain Python function: how a static graph is debugged."""
     tf.config.run_functions_eagerly(True)
     try:
         return function(*arguments)
@@ -82,7 +83,7 @@ def _trace(way, function, traced=None):
         if traced is not None and traced.experimental_get_tracing_count():
             when = "while the graph ran, after it had been traced"
         elif isinstance(error, ValueError):
-            when = "while the graph was traced, before any number was computed"
+            when = "while the graph was traced, before anything was computed"
         else:
             when = "while the first word was read"
         names_sizes = next(line for line in str(error).splitlines() if re.search(r"\[\d+,", line))

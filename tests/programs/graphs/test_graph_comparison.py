@@ -76,7 +76,7 @@ def test_batches_have_trees_of_their_words():
 def test_a_wrong_shape_shows_its_line_but_in_a_graph_that_runs():
     shown = {trace.way: trace for trace in traces()}
     assert [trace.shows_the_line for trace in shown.values()] == [True, True, False, True]
-    assert "before any number was computed" in shown["static graph, sizes known"].when
+    assert "before anything was computed" in shown["static graph, sizes known"].when
     assert all("6" in trace.error and "3" in trace.error for trace in shown.values())
     assert not tf.config.functions_run_eagerly()
 

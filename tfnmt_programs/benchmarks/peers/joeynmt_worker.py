@@ -5,7 +5,7 @@ Runs as a process of its own, in a Python that has joeynmt and torch:
 
     python joeynmt_worker.py SETTINGS.json BATCHES.npz
 
-It says what it has made in one line of JSON. Then, for each line that comes in, it trains on all batches once, or with
+It describes its model in one line of JSON. Then, for each line that comes in, it trains on all batches once, or with
 the setting "beam_size" translates them all, and answers with a line {"seconds": ...}. It ends with its standard input.
 The model, the loss, the training step and the searches are JoeyNMT's own; only the data do not come from its loader,
 but as ids, the same padded batches that the other side has.

@@ -5,7 +5,7 @@ Runs as a process of its own, in a Python that has torch and NumPy:
 
     python spinn_worker.py SETTINGS.json BATCHES.npz
 
-It says what it has made in one line of JSON. Then, for each line that comes in, it trains on all batches once and
+It describes its model in one line of JSON. Then, for each line that comes in, it trains on all batches once and
 answers with a line {"seconds": ..., "each": [seconds of each batch]}. It ends with its
 standard input. With the setting "encoder_alone" a batch is one side's sentences, and all it does with them is outputs
 and gradients of the encoder, over trained word vectors.
@@ -63,12 +63,14 @@ def train(model, optimizer, batch):
     model.train()
     optimizer.zero_grad()
     sentences, labels = batch
-    scores, readings = model(sentences)
-    losses = functional.cross_entropy(scores, labels, reduction="none")
+    logits, readings = model(sentences)
+    losses = functional.cross_entropy(logits, labels, reduction="none")
     loss = losses.mean()
     if model.encoder.parse == "predicted":
         given = [transitions for _, transitions in sentences]
-        loss = loss + sum(transition_loss(reading["scores"], g) for reading, g in zip(readings, given, strict=True))
+        loss = loss + sum(
+            transition_loss(reading["transition_logits"], g) for reading, g in zip(readings, given, strict=True)
+        )
     elif model.encoder.parse == "sampled":
         # The post's `transition.reinforce(rewards)`, as the surrogate loss that takes its place since PyTorch 0.3.
         rewards = -losses.detach()
@@ -80,7 +82,7 @@ def train(model, optimizer, batch):
 
 
 class Classifier(nn.Module):
-    """Pairs of sentences: [p, h, p − h, p · h] of their vectors, then hidden layers, then scores of the classes."""
+    """Pairs of sentences: [p, h, p − h, p · h] of their vectors, then hidden layers, then logits of the classes."""
 
     def __init__(self, settings):
         super().__init__()
@@ -101,7 +103,7 @@ class Classifier(nn.Module):
         self.head = nn.Sequential(*layers, last)
 
     def forward(self, sentences):
-        """[(words, transitions), (words, transitions)] → scores [batch, classes], and what each reading gave."""
+        """[(words, transitions), (words, transitions)] → logits [batch, classes], and the outputs of each reading."""
         readings = [self.encoder(self.vectors(words), words, transitions) for words, transitions in sentences]
         p, h = (reading["root"] for reading in readings)
         return self.head(torch.cat([p, h, p - h, p * h], 1)), readings
@@ -118,8 +120,8 @@ class Spinn(nn.Module):
     Args:
         size: of h and of c.
         tracker_size: of the tracker's state; None for no tracker.
-        parse: "given" transitions; "predicted": given ones in training, and scores from which to learn them; "sampled":
-            drawn from the tracker's scores.
+        parse: "given" transitions; "predicted": given ones in training, and logits from which to learn them; "sampled":
+            drawn from the tracker's logits.
     """
 
     def __init__(self, size, tracker_size, parse):
@@ -135,16 +137,16 @@ class Spinn(nn.Module):
         # Padding stands before the words, so all but one of it goes: an empty buffer shows a null.
         buffers = [buf[len(buf) - length - 1 :] for buf, length in zip(buffers, lengths, strict=True)]
         stacks = [[buf[0], buf[0]] for buf in buffers]
-        state, scores, chosen = None, [], []
+        state, logits, chosen = None, [], []
         for trans_batch in transitions.tolist():
             tracker_states = [None] * len(buffers)
             if self.tracker is not None:
                 state = self.tracker(buffers, stacks, state)
                 tracker_states = torch.split(state[0], 1, 0)
                 if self.parse != "given":
-                    scores.append(self.tracker.scores(state[0], buffers, stacks))
+                    logits.append(self.tracker.logits(state[0], buffers, stacks))
                 if self.parse == "sampled":
-                    trans_batch = sample(scores[-1], buffers, stacks)
+                    trans_batch = sample(logits[-1], buffers, stacks)
                     chosen.append(trans_batch)
             lefts, rights, trackings = [], [], []
             batch = zip(trans_batch, buffers, stacks, tracker_states, strict=True)
@@ -161,10 +163,10 @@ class Spinn(nn.Module):
                     if transition == REDUCE:
                         stack.append(next(reduced))
         reading = {"root": bundle([stack.pop() for stack in stacks])[0]}
-        if scores:
-            reading["scores"] = torch.stack(scores)
+        if logits:
+            reading["transition_logits"] = torch.stack(logits)
         if chosen:
-            reading["log_probability"] = log_probability(reading["scores"], torch.tensor(chosen))
+            reading["log_probability"] = log_probability(reading["transition_logits"], torch.tensor(chosen))
         return reading
 
 
@@ -206,7 +208,7 @@ class Tracker(nn.Module):
         second = bundle([stack[-2] for stack in stacks])[0]
         return self.cell(torch.cat([first, top, second], 1), state)
 
-    def scores(self, h, buffers, stacks):
+    def logits(self, h, buffers, stacks):
         """Logits of SHIFT and REDUCE, [batch, 2]."""
         allowed = torch.tensor([legal(buf, stack) for buf, stack in zip(buffers, stacks, strict=True)])
         return torch.where(allowed, self.transition(h), UNLIKELY)
@@ -217,21 +219,21 @@ def legal(buf, stack):
     return len(buf) > 1, len(stack) > 3
 
 
-def sample(scores, buffers, stacks):
-    """A transition for each sentence, drawn from its scores."""
-    moves = torch.multinomial(functional.softmax(scores.detach(), 1), 1)[:, 0].tolist()
+def sample(logits, buffers, stacks):
+    """A transition for each sentence, drawn from its logits."""
+    moves = torch.multinomial(functional.softmax(logits.detach(), 1), 1)[:, 0].tolist()
     going_on = [any(legal(buf, stack)) for buf, stack in zip(buffers, stacks, strict=True)]
     return [(SHIFT, REDUCE)[move] if going else PAD for move, going in zip(moves, going_on, strict=True)]
 
 
-def transition_loss(scores, given):
+def transition_loss(logits, given):
     """Cross-entropy of the given transitions [steps, batch], padding aside."""
-    return functional.cross_entropy(scores.flatten(0, 1), given.flatten() - SHIFT, ignore_index=PAD - SHIFT)
+    return functional.cross_entropy(logits.flatten(0, 1), given.flatten() - SHIFT, ignore_index=PAD - SHIFT)
 
 
-def log_probability(scores, chosen):
+def log_probability(logits, chosen):
     """log p of each sentence's transitions, [batch]."""
-    taken = functional.log_softmax(scores, 2).gather(2, (chosen - SHIFT).clamp(min=0)[:, :, None])[:, :, 0]
+    taken = functional.log_softmax(logits, 2).gather(2, (chosen - SHIFT).clamp(min=0)[:, :, None])[:, :, 0]
     return (taken * (chosen != PAD)).sum(0)
 
 

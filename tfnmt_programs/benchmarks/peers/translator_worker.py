@@ -4,12 +4,12 @@ Runs as a process of its own, in a Python that has torch and NumPy:
 
     python translator_worker.py SETTINGS.json BATCHES.npz
 
-It says what it has made in one line of JSON. Then, for each line that comes in, it finds outputs and gradients of all
+It describes its model in one line of JSON. Then, for each line that comes in, it finds outputs and gradients of all
 batches once and answers with a line {"each": [seconds of each batch]}. It ends with its standard input.
 
 The encoder is the loop of Bradbury's post "Recursive Neural Networks with PyTorch" (2017); the decoder has a
 conditional GRU, additive attention and deep output, as `tfnmt.layers.decoder.Decoder`. What a PyTorch programmer keeps
-out of a loop is out of it: the attention's keys, and the scores of all words.
+out of a loop is out of it here, too: the attention's keys, and the logits of all words.
 """
 
 import sys
@@ -69,10 +69,10 @@ class Translator(nn.Module):
         self.query, self.key = nn.Linear(units, units, bias=False), nn.Linear(units, units)
         self.energy = nn.Linear(units, 1, bias=False)
         self.readout = nn.Linear(3 * units, units)
-        self.scores = nn.Linear(units, vocabulary_size)
+        self.output = nn.Linear(units, vocabulary_size)
 
     def forward(self, source, target):
-        """int64 [batch, source time], [batch, target time] → (scores of all words at each place of the target,)."""
+        """int64 [batch, source time], [batch, target time] → (logits of all words at each place of the target,)."""
         h, summary = self.encoder(source)
         keys, padding = self.key(h), source == 0
         z = torch.tanh(self.initial(summary))
@@ -84,7 +84,7 @@ class Translator(nn.Module):
             context = torch.bmm(alpha[:, None], h)[:, 0]
             z = self.second(context, z)
             readouts.append(torch.cat([z, word, context], 1))
-        return (self.scores(torch.tanh(self.readout(torch.stack(readouts, 1)))),)
+        return (self.output(torch.tanh(self.readout(torch.stack(readouts, 1)))),)
 
 
 def read_batches(path, names):
