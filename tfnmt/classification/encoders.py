@@ -97,7 +97,7 @@ def _recurrent(cell: str) -> Arguments:
 
 
 def _spinn(parse: str) -> Arguments:
-    """`parse`: where the parses come from; see `SPINN`. Of given ones the tracker only feeds the composition."""
+    """`parse`: where parses come from, see `SPINN`. With given ones the tracker exists only for the composition."""
     return lambda c: {
         "units": c.units,
         "tracker_units": c.tracker_units,
@@ -106,37 +106,44 @@ def _spinn(parse: str) -> Arguments:
     }
 
 
-_FLAT = "tfnmt.layers.flat_encoders"
-_TREES = "tfnmt.layers.trees"
 ENCODERS = {
     spec.name: spec
     for spec in (
-        EncoderSpec("bag", f"{_FLAT}:BagOfWords"),
-        EncoderSpec("gru", f"{_FLAT}:Recurrent", _recurrent("gru")),
-        EncoderSpec("lstm", f"{_FLAT}:Recurrent", _recurrent("lstm")),
+        EncoderSpec("bag", "tfnmt.layers.flat_encoders:BagOfWords"),
+        EncoderSpec("gru", "tfnmt.layers.flat_encoders:Recurrent", _recurrent("gru")),
+        EncoderSpec("lstm", "tfnmt.layers.flat_encoders:Recurrent", _recurrent("lstm")),
         EncoderSpec(
             "cnn",
-            f"{_FLAT}:Convolutional",
+            "tfnmt.layers.flat_encoders:Convolutional",
             lambda c: {"size": c.units, "widths": c.widths, "activation": c.activation},
         ),
         EncoderSpec(
             "inception",
-            f"{_FLAT}:InceptionEncoder",
+            "tfnmt.layers.flat_encoders:InceptionEncoder",
             lambda c: {"size": c.units, "layers": c.encoder_layers, "activation": c.activation},
             minimum_units=4,
         ),
         EncoderSpec(
-            "spinn-pi-nt", f"{_TREES}.encoder:TreeLSTMEncoder", lambda c: {"units": c.units}, needs_parses=True
+            "spinn-pi-nt",
+            "tfnmt.layers.trees.encoder:TreeLSTMEncoder",
+            lambda c: {"units": c.units},
+            needs_parses=True,
         ),
-        EncoderSpec("spinn-pi", f"{_TREES}.spinn:SPINN", _spinn("given"), needs_parses=True),
+        EncoderSpec("spinn-pi", "tfnmt.layers.trees.spinn:SPINN", _spinn("given"), needs_parses=True),
         EncoderSpec(
             "spinn",
-            f"{_TREES}.spinn:SPINN",
+            "tfnmt.layers.trees.spinn:SPINN",
             _spinn("predicted"),
             learns_from_parses=True,
             predicts_parses=True,
         ),
-        EncoderSpec("rl-spinn", f"{_TREES}.spinn:SPINN", _spinn("sampled"), predicts_parses=True, samples_parses=True),
+        EncoderSpec(
+            "rl-spinn",
+            "tfnmt.layers.trees.spinn:SPINN",
+            _spinn("sampled"),
+            predicts_parses=True,
+            samples_parses=True,
+        ),
     )
 }
 """Name -> encoder."""

@@ -76,4 +76,4 @@ class Predictor:
     def _new_function(self, layer: Callable, names: tuple[str, ...]) -> Callable:
         """The model, or its encoder alone, as a `tf.function` of batches with these names."""
         signature = {name: tf.TensorSpec([None, None], tf.int32) for name in names}
-        return tf.function(lambda inputs: layer(inputs, training=False), input_signature=[signature], autograph=False)
+        return tf.function(functools.partial(layer, training=False), input_signature=[signature], autograph=False)
