@@ -1,4 +1,4 @@
-"""Batches: their form, which pairs are in them, and that an epoch is the same whenever asked for again."""
+"""Batches of sentence pairs: their structure, which pairs they hold, and that every epoch can be repeated."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def sources(batches) -> list[str]:
     return [line.decode() for inputs, _ in batches for line in TOKENIZER.decode(inputs["source"]).numpy()]
 
 
-def test_form_of_a_batch():
+def test_structure_of_a_batch():
     expected_source = [[4, END, 0, 0], [5, 6, 7, END]]
     expected_target = [[START, 5, 6], [START, 4, 0]]
     expected_labels = [[5, 6, END], [4, END, 0]]
@@ -141,7 +141,7 @@ def test_pairs_right_at_the_limits_are_kept():
 
 
 @pytest.mark.parametrize("options", [{"batch_size": 16}, {"batch_size": 60, "batch_by": "tokens"}])
-def test_number_of_batches_is_foreseen(options):
+def test_the_number_of_batches_is_known_before_training(options):
     pairs = PAIRS * 3
     configuration = BatchingConfiguration(maximum_length=12, maximum_ratio=20.0, **options)
     dropped = count_dropped(dataset(pairs), TOKENIZER, TOKENIZER, configuration)
@@ -150,7 +150,7 @@ def test_number_of_batches_is_foreseen(options):
         assert len(as_lists(batches_of(pairs, epoch=epoch, maximum_length=12, **options))) == dropped.batches
 
 
-def test_nothing_left_to_train_on():
+def test_no_pair_passes_the_filters():
     with pytest.raises(UserError, match="no pair is left to train on: kept 0 of 3 pairs"):
         count_dropped(dataset(EMPTY), TOKENIZER, TOKENIZER, BatchingConfiguration())
 

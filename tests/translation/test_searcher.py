@@ -1,5 +1,7 @@
 """From text to text with every search: what must not depend on what, constraints, ensembles, edge cases."""
 
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -7,12 +9,14 @@ import tensorflow as tf
 
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
+from tfnmt.search.constraints import ban_tokens
 from tfnmt.search.step import NEG_INF
 from tfnmt.text.tokenizers import END, PADDING, START, UNKNOWN, SubwordTokenizer, WordTokenizer
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.ensemble import search_step
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
+from tfnmt.translation.shortlist import Shortlist
 from tfnmt.translation.translator import Translator
 
 PAIRS = sample_pairs(60, 1, "dev")
@@ -172,6 +176,25 @@ def test_what_is_banned_is_never_written():
     assert word not in words and len(set(words)) == len(words) >= 6
     with pytest.raises(UserError, match="banned_words=zebra: allowed is words that are one token"):
         Searcher(model, SearchConfiguration(banned_words=("zebra",)))
+
+
+def test_constraints_of_ones_own_and_a_saved_model_with_them(model, tmp_path):
+    (word,) = model.target_tokenizer.encode(model.target_tokenizer.vocabulary()[:1]).to_list()[0]
+    ban = functools.partial(ban_tokens, banned=[END, word])
+    searcher = Searcher(model, SearchConfiguration(beam_size=2), constraints=[ban])
+    (found,) = searcher.translate(SOURCES[:1])
+    assert word not in found.ids
+    assert found.lengths[0] == 2 * len(SOURCES[0].split()) + 12
+    module = tf.Module()
+    module.searcher, module.search = searcher, searcher.function()
+    tf.saved_model.save(module, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    assert loaded.search(tf.constant(SOURCES[:1])).texts[0, 0].numpy() == found.texts[0]
+    shortlist = Shortlist(
+        np.zeros([model.source_tokenizer.vocabulary_size, 1]), [4], model.target_tokenizer.vocabulary_size
+    )
+    with pytest.raises(UserError, match="constraints=1: allowed is none with a shortlist"):
+        Searcher(model, shortlist=shortlist, constraints=[ban])
 
 
 @pytest.mark.parametrize("options", [{"method": "sample"}, {"beam_size": 40}], ids=["sample", "wide beam"])

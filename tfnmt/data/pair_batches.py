@@ -1,8 +1,8 @@
 """Pairs of sentences -> batches of ids: encoded in the graph, filtered, shuffled and bucketed by length.
 
-A batch is `({"source": int32 [batch, source_length], "target": int32 [batch, target_length]}, labels)`, where
-source is the sentence's ids and END, target (what the decoder is fed) START and the ids, and labels (what it
-should say, int32 [batch, target_length]) the ids and END; all padded on the right with PADDING.
+A batch is `({"source": int32 [batch, source_length], "target": int32 [batch, target_length]}, labels)`: what the
+encoder reads, what the decoder reads, and what it is to predict, int32 [batch, target_length]; framed with START and
+END by `tfnmt.text.framing` and padded on the right with PADDING.
 """
 
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from tfnmt.errors import UserError
 from tfnmt.text import framing
 from tfnmt.text.tokenizers import PADDING, Tokenizer
 
-# Strings are encoded so many at a time: one call of the tokenizer costs as much as a hundred sentences.
+# Pairs encoded at a time: one call of a tokenizer costs as much as a hundred sentences.
 _ENCODED_AT_ONCE = 512
-# The length ratio says nothing about pairs whose longer side has at most so many tokens.
+# Pairs are not filtered by length ratio up to this length of the longer side.
 _RATIO_FREE_LENGTH = 10
-# More buckets pad less and leave more batches short at the end of an epoch. On Multi30k (14 words a sentence,
-# batches of 64), 10 buckets waste 15% of the target positions in padding, 24 waste 8%.
+# More buckets need less padding, but end an epoch with more batches that are not full. On Multi30k (14 words a
+# sentence, batches of 64), 15% of the target positions are padding with 10 buckets, 8% with 24.
 _BUCKETS = 24
 _SHORTEST_BUCKET = 8
 
@@ -39,17 +39,19 @@ def training_batches(
 
     Args:
         pairs: (source, target), scalar strings.
-        epoch: makes the order. Of a variable (int64), its value when iteration starts counts.
-        skip: batches to leave out at the beginning, those that an interrupted epoch has seen.
-        number: how many batches an epoch has (`count_dropped` tells), so that Keras knows too.
+        source_tokenizer, target_tokenizer: of each side.
+        configuration: a `BatchingConfiguration`.
+        seed, epoch: determine the order. If `epoch` is a variable (int64), its value when iteration starts counts.
+        skip: batches left out at the beginning of the epoch, those that an interrupted run has trained on.
+        number: batches of an epoch, as `count_dropped` counts them, if Keras should know.
 
     Returns:
         Batches as described above; every iteration over them is one epoch.
     """
 
     def filtered(source: tf.Tensor, target: tf.Tensor):
-        source_ids, target_ids, verdict = _judge(source, target, source_tokenizer, target_tokenizer, configuration)
-        kept = verdict == _KEPT
+        source_ids, target_ids, outcome = _filter(source, target, source_tokenizer, target_tokenizer, configuration)
+        kept = outcome == _KEPT
         return _example(tf.ragged.boolean_mask(source_ids, kept), tf.ragged.boolean_mask(target_ids, kept))
 
     def one_epoch(_):
@@ -74,7 +76,7 @@ def evaluation_batches(
 ) -> tf.data.Dataset:
     """Batches, as described above, of `batch_size` pairs each, in the order of the file.
 
-    Drops none; of each side, what lies beyond `maximum_length` tokens is cut off.
+    None are dropped; each side is truncated to `maximum_length` tokens.
     """
 
     def padded(source: tf.Tensor, target: tf.Tensor):
@@ -88,16 +90,16 @@ def evaluation_batches(
 
 @dataclass(frozen=True)
 class Dropped:
-    """How many pairs the filters keep and drop; `str()` says so in one line."""
+    """How many pairs the filters keep and drop; `str()` is a line for the log."""
 
     kept: int
     too_long: int
     ratio: int
     empty: int
     batches: int
-    """Batches in an epoch: the same number in every one."""
+    """Batches of an epoch, the same number in every epoch."""
     first_lines: dict[str, int]
-    """The first line (counted from 1) dropped for each reason: "too_long", "ratio", "empty"."""
+    """The first line (counted from 1) dropped for each reason, "too_long", "ratio" or "empty"."""
     configuration: BatchingConfiguration
 
     def __str__(self) -> str:
@@ -124,30 +126,30 @@ def count_dropped(
     target_tokenizer: Tokenizer,
     configuration: BatchingConfiguration,
 ) -> Dropped:
-    """What `training_batches` will keep and drop of `pairs`; reads them once.
+    """Count what `training_batches` keeps and drops of `pairs`; reads them once.
 
     Raises:
         UserError: nothing is left to train on.
     """
 
-    def judged(source: tf.Tensor, target: tf.Tensor):
-        source_ids, target_ids, verdict = _judge(source, target, source_tokenizer, target_tokenizer, configuration)
-        return verdict, _length(source_ids.row_lengths(), target_ids.row_lengths())
+    def filtered(source: tf.Tensor, target: tf.Tensor):
+        source_ids, target_ids, outcome = _filter(source, target, source_tokenizer, target_tokenizer, configuration)
+        return outcome, _length(source_ids.row_lengths(), target_ids.row_lengths())
 
-    counts = dict.fromkeys(_VERDICTS, 0)
+    counts = dict.fromkeys(_OUTCOMES, 0)
     first_lines = {}
     boundaries, batch_sizes = _buckets(configuration)
     bucket_counts = np.zeros(len(batch_sizes), np.int64)
     lines_before = 0
-    for verdict, length in pairs.batch(_ENCODED_AT_ONCE).map(judged, num_parallel_calls=2).as_numpy_iterator():
-        for value, name in enumerate(_VERDICTS):
-            (found,) = np.nonzero(verdict == value)
-            counts[name] += len(found)
-            if len(found):
-                first_lines.setdefault(name, lines_before + int(found[0]) + 1)
-        kept_buckets = np.searchsorted(boundaries, length[verdict == _KEPT], side="right")
-        bucket_counts += np.bincount(kept_buckets, minlength=len(batch_sizes))
-        lines_before += len(verdict)
+    for outcome, length in pairs.batch(_ENCODED_AT_ONCE).map(filtered, num_parallel_calls=2).as_numpy_iterator():
+        for value, name in enumerate(_OUTCOMES):
+            (lines,) = np.nonzero(outcome == value)
+            counts[name] += len(lines)
+            if len(lines):
+                first_lines.setdefault(name, lines_before + int(lines[0]) + 1)
+        buckets = np.searchsorted(boundaries, length[outcome == _KEPT], side="right")
+        bucket_counts += np.bincount(buckets, minlength=len(batch_sizes))
+        lines_before += len(outcome)
     first_lines.pop("kept", None)
     batches = int(np.sum(-(-bucket_counts // batch_sizes)))
     dropped = Dropped(**counts, batches=batches, first_lines=first_lines, configuration=configuration)
@@ -156,27 +158,27 @@ def count_dropped(
     return dropped
 
 
-_VERDICTS = ("kept", "too_long", "ratio", "empty")
-_KEPT, _TOO_LONG, _RATIO, _EMPTY = range(len(_VERDICTS))
+_OUTCOMES = ("kept", "too_long", "ratio", "empty")
+_KEPT, _TOO_LONG, _RATIO, _EMPTY = range(len(_OUTCOMES))
 
 
-def _judge(source, target, source_tokenizer, target_tokenizer, configuration):
-    """Strings [pairs] twice -> their ids, ragged [pairs, (length)] twice, and an index into _VERDICTS each.
+def _filter(source, target, source_tokenizer, target_tokenizer, configuration):
+    """Strings [pairs] twice -> their ids, ragged [pairs, (length)] twice, and for each pair an index into _OUTCOMES.
 
-    Hopelessly long sides are not encoded: their ids are empty.
+    Pairs that are surely too long are not encoded: their ids are empty.
     """
     longest = framing.LONGEST_TOKEN * configuration.maximum_length
-    hopeless = (tf.strings.length(source) > longest) | (tf.strings.length(target) > longest)
-    source_ids = source_tokenizer.encode(tf.where(hopeless, "", source))
-    target_ids = target_tokenizer.encode(tf.where(hopeless, "", target))
+    surely_too_long = (tf.strings.length(source) > longest) | (tf.strings.length(target) > longest)
+    source_ids = source_tokenizer.encode(tf.where(surely_too_long, "", source))
+    target_ids = target_tokenizer.encode(tf.where(surely_too_long, "", target))
     shorter = tf.minimum(source_ids.row_lengths(), target_ids.row_lengths())
     longer = tf.maximum(source_ids.row_lengths(), target_ids.row_lengths())
     ratio_limit = configuration.maximum_ratio * tf.cast(shorter, tf.float32)
-    uneven = (longer > _RATIO_FREE_LENGTH) & (tf.cast(longer, tf.float32) > ratio_limit)
-    verdict = tf.where(uneven, _RATIO, _KEPT)
-    verdict = tf.where(shorter == 0, _EMPTY, verdict)
-    verdict = tf.where(hopeless | (longer > configuration.maximum_length), _TOO_LONG, verdict)
-    return source_ids, target_ids, verdict
+    above_ratio = (longer > _RATIO_FREE_LENGTH) & (tf.cast(longer, tf.float32) > ratio_limit)
+    outcome = tf.where(above_ratio, _RATIO, _KEPT)
+    outcome = tf.where(shorter == 0, _EMPTY, outcome)
+    outcome = tf.where(surely_too_long | (longer > configuration.maximum_length), _TOO_LONG, outcome)
+    return source_ids, target_ids, outcome
 
 
 def _example(source_ids: tf.RaggedTensor, target_ids: tf.RaggedTensor):
@@ -186,12 +188,12 @@ def _example(source_ids: tf.RaggedTensor, target_ids: tf.RaggedTensor):
 
 
 def _length(source_length, target_length):
-    """What a pair's bucket goes by: tokens of the longer side, END included."""
+    """The length that decides on a pair's bucket: tokens of the longer side, END included."""
     return tf.maximum(source_length, target_length) + 1
 
 
 def _buckets(configuration: BatchingConfiguration) -> tuple[list[int], list[int]]:
-    """Boundaries (a bucket holds lengths below its own), growing by a constant factor, and batch sizes."""
+    """(boundaries, batch sizes): the boundaries grow by a constant factor; a bucket holds the lengths below its own."""
     longest = configuration.maximum_length + 1
     boundaries = np.geomspace(min(_SHORTEST_BUCKET, longest), longest, _BUCKETS)
     boundaries = np.unique(np.ceil(boundaries.round(6)).astype(int)) + 1
@@ -199,13 +201,13 @@ def _buckets(configuration: BatchingConfiguration) -> tuple[list[int], list[int]
         batch_sizes = [configuration.batch_size] * len(boundaries)
     else:
         batch_sizes = [max(1, configuration.batch_size // int(boundary - 1)) for boundary in boundaries]
-    # The library wants a last bucket for all that is longer; the filters leave nothing for it.
+    # `bucket_by_sequence_length` needs a last bucket for all that is longer; after the filters it is empty.
     return boundaries.tolist(), [*batch_sizes, 1]
 
 
 def _bucketed(examples: tf.data.Dataset, configuration: BatchingConfiguration) -> tf.data.Dataset:
     """Examples one by one -> padded batches of examples of similar length."""
-    # Unbatching left rows of ragged tensors, which padding does not take for the plain tensors they are.
+    # Unbatching leaves rows of ragged tensors, which padding does not accept.
     examples = examples.map(lambda inputs, labels: tf.nest.map_structure(tf.convert_to_tensor, (inputs, labels)))
     boundaries, batch_sizes = _buckets(configuration)
     return examples.bucket_by_sequence_length(
@@ -216,7 +218,7 @@ def _bucketed(examples: tf.data.Dataset, configuration: BatchingConfiguration) -
 
 
 def repeatable(batches: tf.data.Dataset) -> tf.data.Dataset:
-    """The same batches, some of them ready in advance, always in the same order."""
+    """The same batches, prefetched, always in the same order."""
     options = tf.data.Options()
     options.deterministic = True
     return batches.with_options(options).prefetch(8)

@@ -11,7 +11,14 @@ import tensorflow as tf
 
 from tfnmt.configuration import require
 from tfnmt.search.beam import beam_search
-from tfnmt.search.constraints import ban_tokens, block_repeated_ngrams, constrain, force_prefix, require_minimum_length
+from tfnmt.search.constraints import (
+    Constraint,
+    ban_tokens,
+    block_repeated_ngrams,
+    constrain,
+    force_prefix,
+    require_minimum_length,
+)
 from tfnmt.search.greedy import greedy_search
 from tfnmt.search.sampling import sample
 from tfnmt.text.framing import truncate
@@ -35,10 +42,11 @@ class Searcher(tf.Module):
         models: a `Translator`, or several (an ensemble): the mean of their probabilities counts.
         configuration: a `SearchConfiguration`; None for its defaults.
         shortlist: a `Shortlist`, whose words alone are scored, or None for the whole vocabulary.
+        constraints: further constraints on what is written, see `tfnmt.search.constraints`; not with a shortlist.
 
     Raises:
         UserError: the models do not share their vocabularies, have no attention where it is needed, a banned word is no
-            token, or the shortlist is of other vocabularies.
+            token, or the shortlist is of other vocabularies or does not go with constraints.
     """
 
     def __init__(
@@ -46,11 +54,15 @@ class Searcher(tf.Module):
         models: Ensemble | Translator | Sequence[Translator],
         configuration: SearchConfiguration | None = None,
         shortlist: Shortlist | None = None,
+        constraints: Sequence[Constraint] = (),
     ):
         super().__init__(name="searcher")
         self.ensemble = as_ensemble(models)
         self.configuration = c = configuration or SearchConfiguration()
         self.shortlist = shortlist
+        allowed = "none with a shortlist, where ids are other numbers"
+        require(not (shortlist and constraints), "constraints", len(constraints), allowed)
+        self._further_constraints = tuple(constraints)
         if shortlist:
             sides = self.ensemble.source_tokenizer, self.ensemble.target_tokenizer
             shortlist.check(*(tokenizer.vocabulary_size for tokenizer in sides))
@@ -166,7 +178,7 @@ class Searcher(tf.Module):
         if c.minimum_length:
             limits = {"minimum_lengths": tf.fill(tf.shape(maximum_lengths), c.minimum_length), "end": END}
             constraints.append(functools.partial(require_minimum_length, **limits))
-        return constraints
+        return [*constraints, *self._further_constraints]
 
 
 def batches_by_length(texts: Sequence[str], batch_size: int) -> list[list[int]]:
