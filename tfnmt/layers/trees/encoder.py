@@ -44,6 +44,13 @@ class TreeEncoder(keras.layers.Layer):
         h, c = tf.split(vectors, 2, axis=1)
         return h, c
 
+    @staticmethod
+    def given_transitions(inputs: dict[str, tf.Tensor]) -> tf.Tensor:
+        """The parses among the inputs."""
+        if "transitions" not in inputs:
+            raise ValueError(f'this encoder needs parses: the inputs are {sorted(inputs)}, without "transitions"')
+        return inputs["transitions"]
+
     def results(self, h: tf.Tensor, rows: tf.Tensor, transitions: tf.Tensor) -> dict[str, tf.Tensor]:
         """The encoder's results of the table's h [.., units], the row of every node and the transitions."""
         steps = tf.math.count_nonzero(transitions != PAD, axis=1, dtype=tf.int32)
@@ -88,8 +95,12 @@ class TreeLSTMEncoder(TreeEncoder):
         Returns:
             A dictionary: "root" float [sentences, units], h of every sentence's root; "nodes" float [sentences, steps,
             units], h of every node, zeros in padding; "transitions", those given.
+
+        Raises:
+            ValueError: there are no transitions.
         """
-        schedule = schedule_by_depth(inputs["transitions"])
+        transitions = self.given_transitions(inputs)
+        schedule = schedule_by_depth(transitions)
         (h, _), _ = compose_trees(
             self._step,
             self.leaves(inputs["words"], training),
@@ -97,7 +108,7 @@ class TreeLSTMEncoder(TreeEncoder):
             weights=self.compose.loop_weights(),
             constants=self.compose.loop_constants(),
         )
-        return self.results(h, schedule.rows, inputs["transitions"])
+        return self.results(h, schedule.rows, transitions)
 
     def _step(self, inputs, states, invariants: LoopInvariants):
         """All phrases of one depth."""

@@ -73,10 +73,13 @@ class SPINN(TreeEncoder):
             tracker predicts, also "transition_logits" float [sentences, steps, 2], of SHIFT and REDUCE, ILLEGAL (−1e9)
             for illegal moves; and for parse="sampled" also "log_probability" float [sentences], that of the whole
             parse. Steps are those of the given transitions, or 2 · longest − 1 where the tracker predicts them.
+
+        Raises:
+            ValueError: parses are given, and there are no transitions.
         """
         leaves = self.leaves(inputs["words"], training)
         if self.parse == "given" or (self.parse == "predicted" and training):
-            return self._composed(leaves, inputs["transitions"])
+            return self._composed(leaves, self.given_transitions(inputs))
         parses = self._parses(leaves, inputs["words"], seed)
         if training:
             return self._composed(leaves, parses.transitions)

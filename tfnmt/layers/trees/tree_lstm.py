@@ -28,7 +28,14 @@ class TreeLSTM(keras.layers.Layer):
         self.units = units
         self.tracker_units = tracker_units
 
-    def build(self, input_shape=None) -> None:
+    def build(self, input_shape: list[tuple] | None = None) -> None:
+        """`input_shape`: those of the children's h and c, [parents, 2, units].
+
+        Raises:
+            ValueError: h and c have another size than `units`.
+        """
+        if input_shape is not None and input_shape[0][-1] != self.units:
+            raise ValueError(f"children of units={self.units} have size {self.units}, not {input_shape[0][-1]}")
         shape = (2 * self.units + self.tracker_units, 5 * self.units)
         self.W = self.add_weight(name="W", shape=shape, initializer="glorot_uniform")
         self.b = self.add_weight(name="b", shape=(5 * self.units,), initializer="zeros")
