@@ -5,7 +5,7 @@
 #              of a spinn and an rl-spinn, BOARD, that of a translator with logs (its TensorBoard, by Chromium), and
 #              COMPARED, translators, with SOURCE and TARGET, the test files they are compared on
 # make test    the tests
-# make check   formatting, lint, direction of the imports
+# make check   formatting, lint, direction of the imports, types
 # make format  put the formatting right
 # make clean   remove what the tools left behind (.venv stays: rm -r .venv)
 
@@ -60,6 +60,8 @@ check: environment
 	$(RUN) -m ruff format --check .
 	$(RUN) -m ruff check .
 	.venv/bin/lint-imports
+	$(RUN) -m mypy
+	-$(RUN) .ci/annotations.py tfnmt
 
 format: environment
 	$(RUN) -m ruff format .

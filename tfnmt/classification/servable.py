@@ -50,7 +50,7 @@ class ClassifierServable(tf.Module):
             brackets = {"brackets": "string [batch]: the parse tree that the model predicts"}
             self.documentation["parse"] = {"inputs": {"text": text}, "outputs": brackets}
             methods["parse"] = self._parse
-        self.functions = {
+        self._untracked.functions = {
             name: tf.function(
                 method,
                 input_signature=[tf.TensorSpec([None], tf.string, key) for key in self.documentation[name]["inputs"]],
@@ -58,6 +58,11 @@ class ClassifierServable(tf.Module):
             )
             for name, method in methods.items()
         }
+
+    @property
+    def functions(self) -> dict[str, tf.types.experimental.PolymorphicFunction]:
+        """The `tf.function` of each signature."""
+        return self._untracked.functions
 
     def _sentences(self, text):
         return self._classify(self._inputs(text))
@@ -95,7 +100,11 @@ class ClassifierServable(tf.Module):
 
 
 class _Untracked:
-    """Hides the model from `tf.Module`, which would save its variables in addition to those of `StoredWeights`."""
+    """What `tf.Module` must not track.
+
+    Models: their variables would be saved in addition to those of `StoredWeights`. Functions: `tf.saved_model.save` would
+    trace each once more, where the signatures' traces are enough.
+    """
 
     def __init__(self, model):
         self.model = model

@@ -19,7 +19,7 @@ class CompletedParser(CommandParser):
         """As in `ArgumentParser`."""
         action = super().add_argument(*names, **options)
         if options.get("metavar") in COMPLETED:
-            action.complete = COMPLETED[options["metavar"]]
+            action.complete = COMPLETED[options["metavar"]]  # type: ignore[attr-defined]  # shtab reads it
         return action
 
 

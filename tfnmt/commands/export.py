@@ -71,7 +71,8 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     path = export(servable, arguments.output, arguments.name)
     print(path, file=output)
     if arguments.quantize != "none":
-        texts, references = (list(side) for side in zip(*pairs, strict=True))
+        texts = [source for source, _ in pairs]
+        references: list[str] | None = [target for _, target in pairs]
         if servable.kind == "classifier":
             texts, references = [_right_branching(text) for text in texts], None
         whole = create_servable(models, search)

@@ -39,8 +39,8 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
             sources = encoder_inputs(model.source_tokenizer.encode(sources))
             yield from zip(sources.to_list(), model.target_tokenizer.encode(targets).to_list(), strict=True)
 
-    sizes = tuple(tokenizer.vocabulary_size for tokenizer in model.tokenizers)
-    table, occurrences = translation_table(pairs(), *sizes, arguments.words_per_word)
+    sizes = [tokenizer.vocabulary_size for tokenizer in model.tokenizers]
+    table, occurrences = translation_table(pairs(), sizes[0], sizes[1], arguments.words_per_word)
     frequent = occurrences.argsort()[::-1][: arguments.frequent]
     Shortlist(table, frequent, sizes[1]).save(arguments.output)
     say(f"{arguments.output}: {arguments.words_per_word} translations of each of {sizes[0]:,} words")

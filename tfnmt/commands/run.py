@@ -18,7 +18,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from tfnmt.commands.parser import CommandParser
 from tfnmt.errors import UserError
@@ -41,7 +41,7 @@ def run(
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 (open as long as the command runs)
     if sys.stdout is None:
         sys.exit(complain("error: standard output is closed: there is nowhere to write results to", 2))
-    output = sys.stdout
+    output: Any = sys.stdout
     output.reconfigure(encoding="utf-8")
     arguments = parser.parse_args(options)
     if getattr(arguments, "output", None) == "":

@@ -29,7 +29,7 @@ def server_process(models: Path | str, *options: str) -> Iterator[tuple[str, str
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
-            line = process.stdout.readline().split()
+            line = process.stdout.readline().split()  # type: ignore[union-attr]  # a pipe, as asked for
             if not line:
                 raise UserError("the server did not start")
             yield line[1], f"grpc://{line[3]}"

@@ -49,9 +49,11 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     profile_steps = profiled_steps(arguments)
     share_processors(preset.model.micro_batches)
     with tempfile.TemporaryDirectory() as directory:
-        files = _chosen_files(arguments, directory)
+        files, dev_files = _chosen_files(arguments, directory)
         watch = tensorboard_callbacks(arguments.output, preset, profile_steps) if not arguments.no_board else None
-        _, progress = train_classifier(arguments.output, preset, *files, arguments.vectors, arguments.resume, watch)
+        _, progress = train_classifier(
+            arguments.output, preset, files, dev_files, arguments.vectors, arguments.resume, watch
+        )
     measure = f"dev_{preset.training.selection}"
     print(
         f"{arguments.output}: best {measure} {abs(progress.best_score):.4f}, of epoch {progress.best_epoch}",

@@ -96,13 +96,13 @@ def example_arrays(examples: list[Example]) -> tuple[dict[str, np.ndarray], np.n
     inputs = _sentence_arrays([sentence for side in sides for sentence in side])
     if examples[0].phrase_labels is None:
         return inputs, np.array([example.label for example in examples], np.int32)
-    return inputs, _padded([example.phrase_labels for example in examples], NO_LABEL)
+    return inputs, _padded([example.phrase_labels or [] for example in examples], NO_LABEL)
 
 
 def _sentence_arrays(sentences: Sequence[Sentence]) -> dict[str, np.ndarray]:
     arrays = {"words": np.array([" ".join(sentence.words) for sentence in sentences], object)}
     if sentences[0].transitions is not None:
-        arrays["transitions"] = _padded([sentence.transitions for sentence in sentences], PAD)
+        arrays["transitions"] = _padded([sentence.transitions or [] for sentence in sentences], PAD)
     return arrays
 
 

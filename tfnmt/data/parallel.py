@@ -68,8 +68,8 @@ def read_sides(source: str | Path, target: str | Path | None = None) -> tuple[It
 class ParallelFiles:
     """Sentence pairs in two line-aligned files, or in one .tsv file of source TAB target."""
 
-    source: str
-    target: str | None = None
+    source: str | Path
+    target: str | Path | None = None
 
     def check(self) -> int:
         """Check the whole files; returns the number of pairs. See `check_parallel` for the errors."""

@@ -1,7 +1,7 @@
 """What all figures share: colours that colour-blind readers can tell apart, and how figures are made and written."""
 
-from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -25,14 +25,14 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def plain_text() -> AbstractContextManager:
+def plain_text() -> Any:
     """A context, or decorator of a function that draws words: text between dollar signs is not read as a formula."""
     return matplotlib.rc_context({"text.parse_math": False})
 
 
 def save(figure: Figure, path: str | Path) -> None:
     """Write a figure as the ending of the path says (.png, .svg, .pdf). The same figure gives the same bytes."""
-    options = {"metadata": {"Date": None}} if str(path).endswith(".svg") else {}
+    options: dict[str, Any] = {"metadata": {"Date": None}} if str(path).endswith(".svg") else {}
     with matplotlib.rc_context({"svg.hashsalt": "tfnmt"}):
         figure.savefig(path, dpi=120, **options)
 

@@ -65,7 +65,7 @@ class TrainingSummaries(SummaryCallback):
         self.final_scores = {}
 
     def on_epoch_begin(self, epoch: int, logs: dict | None = None) -> None:
-        self.last_count = None  # the time between epochs is not training
+        self.last_count: tuple[float, float] | None = None  # the time between epochs is not training
 
     def on_train_batch_begin(self, batch: int, logs: dict | None = None) -> None:
         if self.profile_steps and not self.profiling and self.step() + 1 == self.profile_steps[0]:
@@ -73,20 +73,20 @@ class TrainingSummaries(SummaryCallback):
             self.profiling = True
 
     def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
-        if self.profiling and self.step() >= self.profile_steps[1]:
+        if self.profiling and self.profile_steps and self.step() >= self.profile_steps[1]:
             tf.profiler.experimental.stop()
             self.profiling, self.profile_steps = False, None
         if self.step() % BATCHES_BETWEEN_POINTS:
             return
         optimizer = self.model.optimizer
-        scalars = dict(logs) | {"learning_rate": float(optimizer.learning_rate)} | self._words_per_second()
+        scalars = dict(logs or {}) | {"learning_rate": float(optimizer.learning_rate)} | self._words_per_second()
         if hasattr(optimizer, "gradient_norm"):
             scalars["gradient_norm"] = float(optimizer.gradient_norm)
         self.write_scalars("batch", scalars)
 
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
-        self.write_scalars("epoch", logs)
-        self.final_scores = {f"final/{name}": value for name, value in logs.items()}
+        self.write_scalars("epoch", logs or {})
+        self.final_scores = {f"final/{name}": value for name, value in (logs or {}).items()}
         with self.writer.as_default(step=self.step()):
             for weight in self.model.trainable_variables:
                 tf.summary.histogram(weight.path, weight)

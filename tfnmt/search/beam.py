@@ -64,7 +64,12 @@ def beam_search(
     """
     c, beam_size = configuration, configuration.beam_size
     with_coverage = c.coverage_penalty > 0
-    require(coverage or not with_coverage, "coverage_penalty", c.coverage_penalty, "0, for a model without attention")
+    require(
+        coverage is not None or not with_coverage,
+        "coverage_penalty",
+        c.coverage_penalty,
+        "0, for a model without attention",
+    )
     batch = tf.size(maximum_lengths)
     number_of_results = beam_size if number_of_results is None else number_of_results
 

@@ -68,7 +68,7 @@ def export(servable: Servable, output: str | Path, name: str) -> Path:
             raise
         register(output, name)
     except OSError as error:
-        raise UserError(f"{error.filename or folder}: cannot be written ({os.strerror(error.errno)})") from error
+        raise UserError(f"{error.filename or folder}: cannot be written ({error.strerror})") from error
     except tf.errors.OpError as error:
         raise UserError(f"{folder}: cannot be written ({error.message.splitlines()[0]})") from error
     return path

@@ -69,10 +69,10 @@ def check_inputs(signature: SignatureDef, inputs: dict[str, np.ndarray]) -> int:
             raise invalid(f"input {name!r}: expected a list of strings")
         for row, text in enumerate(texts):
             _check_text(f"input {name!r}, row {row}", text)
-    rows = {len(texts) for texts in inputs.values()}
-    if len(rows) != 1:
-        raise invalid(f"inputs differ in their first dimension: {', '.join(map(str, sorted(rows)))}")
-    (rows,) = rows
+    lengths = {len(texts) for texts in inputs.values()}
+    if len(lengths) != 1:
+        raise invalid(f"inputs differ in their first dimension: {', '.join(map(str, sorted(lengths)))}")
+    (rows,) = lengths
     if rows > MAXIMUM_ROWS:
         raise invalid(f"a request of {rows:,} rows: at most {MAXIMUM_ROWS:,} are allowed")
     return rows

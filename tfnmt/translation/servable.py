@@ -93,21 +93,28 @@ class TranslatorServable(tf.Module):
         self._untracked = _Untracked(ensemble, searcher, aligner)
         self.tokenizers = [ensemble.source_tokenizer, ensemble.target_tokenizer]
         self.weights = StoredWeights(ensemble.models, precision)
-        self._best = _traced(lambda text: self._find(searcher, text), "text")
+        self._untracked.best = _traced(lambda text: self._find(searcher, text), "text")
         self.documentation = {name: SIGNATURES[name] for name in SIGNATURES if name != "align" or aligner}
         methods = {name: getattr(self, f"_{name}") for name in self.documentation}
-        self.functions = {name: _traced(method, *SIGNATURES[name]["inputs"]) for name, method in methods.items()}
+        self._untracked.functions = {
+            name: _traced(method, *SIGNATURES[name]["inputs"]) for name, method in methods.items()
+        }
+
+    @property
+    def functions(self) -> dict[str, tf.types.experimental.PolymorphicFunction]:
+        """The `tf.function` of each signature."""
+        return self._untracked.functions
 
     def _find(self, searcher, text):
         with self.weights.in_use(self._untracked.ensemble.models):
             return searcher.find(text)
 
     def _serving_default(self, text):
-        found = self._best(text)
+        found = self._untracked.best(text)
         return {"translation": found.texts[:, 0], "score": found.scores[:, 0]}
 
     def _nbest(self, text):
-        found = self._best(text)
+        found = self._untracked.best(text)
         return {"translations": found.texts, "scores": found.scores}
 
     def _align(self, text):
@@ -139,7 +146,11 @@ class TranslatorServable(tf.Module):
 
 
 class _Untracked:
-    """What `tf.Module` must not see: Keras's variables would be saved beside those of `StoredWeights`."""
+    """What `tf.Module` must not track.
+
+    Models: their variables would be saved in addition to those of `StoredWeights`. Functions: `tf.saved_model.save` would
+    trace each once more, where the signatures' traces are enough.
+    """
 
     def __init__(self, ensemble, searcher, aligner):
         self.ensemble, self.searcher, self.aligner = ensemble, searcher, aligner
