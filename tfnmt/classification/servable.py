@@ -102,9 +102,11 @@ class ClassifierServable(tf.Module):
 class _Untracked:
     """What `tf.Module` must not track.
 
-    Models: their variables would be saved in addition to those of `StoredWeights`. Functions: `tf.saved_model.save` would
-    trace each once more, where the signatures' traces are enough.
+    Models: their variables would be saved in addition to those of `StoredWeights`. Functions: `tf.saved_model.save`
+    would trace each once more, where the signatures' traces are enough.
     """
+
+    functions: dict[str, tf.types.experimental.PolymorphicFunction]
 
     def __init__(self, model):
         self.model = model

@@ -6,8 +6,8 @@ from typing import TextIO
 
 from tfnmt.classification.encoders import ENCODERS
 from tfnmt.classification.presets import CLASSIFIER_PRESETS
-from tfnmt.commands.board_options import add_board_options, profiled_steps
 from tfnmt.commands.parser import CommandParser
+from tfnmt.commands.training_options import add_board_options, print_best_score, profiled_steps
 from tfnmt.configuration import describe
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
@@ -54,11 +54,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         _, progress = train_classifier(
             arguments.output, preset, files, dev_files, arguments.vectors, arguments.resume, watch
         )
-    measure = f"dev_{preset.training.selection}"
-    print(
-        f"{arguments.output}: best {measure} {abs(progress.best_score):.4f}, of epoch {progress.best_epoch}",
-        file=output,
-    )
+    print_best_score(arguments.output, preset.training.selection, progress, output)
 
 
 def _chosen_files(arguments, directory):

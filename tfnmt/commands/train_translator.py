@@ -4,9 +4,9 @@ import argparse
 import tempfile
 from typing import TextIO
 
-from tfnmt.commands.board_options import add_board_options, profiled_steps
 from tfnmt.commands.parallel_files import add_parallel_files, chosen_parallel_files
 from tfnmt.commands.parser import CommandParser
+from tfnmt.commands.training_options import add_board_options, print_best_score, profiled_steps
 from tfnmt.configuration import describe
 from tfnmt.translation.presets import PRESETS, find_preset
 
@@ -52,8 +52,4 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
             else None
         )
         _, progress = train_translator(arguments.output, preset, files, dev_files, arguments.resume, watch)
-    measure = f"dev_{preset.training.selection}"
-    print(
-        f"{arguments.output}: best {measure} {abs(progress.best_score):.4f}, of epoch {progress.best_epoch}",
-        file=output,
-    )
+    print_best_score(arguments.output, preset.training.selection, progress, output)

@@ -1,6 +1,7 @@
 """Where a translator looks: the attention α_ij of target word i on source word j (Bahdanau et al. 2015)."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -36,7 +37,8 @@ def attention_matrices(model: Translator, texts: Sequence[str], beam_size: int =
         read, written = (source != 0).sum(), found.lengths[0]
         source_words = _words(model.source_tokenizer, source[:read])
         target_words = _words(model.target_tokenizer, found.ids[0, :written])
-        matrices.append((source_words, target_words, found.attention[0, :written, :read]))
+        attention: Any = found.attention
+        matrices.append((source_words, target_words, attention[0, :written, :read]))
     return matrices
 
 

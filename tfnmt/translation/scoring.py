@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -79,7 +80,7 @@ class Scorer(tf.Module):
     def score(self, sources: Sequence[str], translations: Sequence[str], batch_size: int = 64) -> list[Scored]:
         """Score lists of strings, those of similar length together."""
         order = sorted(range(len(sources)), key=lambda i: len(translations[i]))
-        scored = [None] * len(sources)
+        scored: list[Any] = [None] * len(sources)
         for batch in _batches(order, [len(text) for text in translations], batch_size):
             both = (tf.constant([side[i] for i in batch], tf.string) for side in (sources, translations))
             log_p, words = (x.numpy() for x in self._function(*both))
@@ -91,7 +92,7 @@ class Scorer(tf.Module):
 
 
 def score_stream(
-    scorer: Scorer, sources: Iterator[str], translations: Iterator[str], batch_size: int, file: str
+    scorer: Scorer, sources: Iterator[str], translations: Iterator[str], batch_size: int, file: str | Path
 ) -> Iterator[Scored]:
     """Score any number of lines in constant memory.
 
@@ -112,7 +113,8 @@ def score_stream(
         for line, (_, translation) in window:
             if len(translation) > LARGEST:
                 raise UserError(f"{file}, line {line:,}: longer than {LARGEST:,} characters; split it to score it")
-        yield from scorer.score(*map(list, zip(*(pair for _, pair in window), strict=True)), batch_size)
+        window_sources, window_translations = map(list, zip(*(pair for _, pair in window), strict=True))
+        yield from scorer.score(window_sources, window_translations, batch_size)
 
 
 def _batches(order, lengths, batch_size):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
@@ -90,7 +90,7 @@ class Searcher(tf.Module):
         candidates = self.shortlist.candidates(source, self._banned, prefix) if self.shortlist else None
         dtype = None if c.precision == "float32" else c.precision
         step, states, memory = ensemble.search_step(source, self._with_attention, candidates, dtype)
-        banned = self._banned
+        banned: Any = self._banned
         if candidates is not None:  # which exclude them already, except from prefixes
             banned = None if prefix is None else candidates.positions(tf.constant(banned))
         constraints = self._constraints(maximum_lengths, banned)
@@ -140,7 +140,7 @@ class Searcher(tf.Module):
             return [None if x is None else x.numpy() for x in found]
 
         batches = batches_by_length(texts, batch_size)
-        translations = [None] * len(texts)
+        translations: list[Any] = [None] * len(texts)
         threads = tf.config.threading.get_inter_op_parallelism_threads() or processors()  # TensorFlow's, told or not
         with concurrent.futures.ThreadPoolExecutor(threads) as pool:
             for batch, found in zip(batches, pool.map(search, batches), strict=True):

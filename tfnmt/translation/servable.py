@@ -148,9 +148,12 @@ class TranslatorServable(tf.Module):
 class _Untracked:
     """What `tf.Module` must not track.
 
-    Models: their variables would be saved in addition to those of `StoredWeights`. Functions: `tf.saved_model.save` would
-    trace each once more, where the signatures' traces are enough.
+    Models: their variables would be saved in addition to those of `StoredWeights`. Functions: `tf.saved_model.save`
+    would trace each once more, where the signatures' traces are enough.
     """
+
+    best: tf.types.experimental.PolymorphicFunction
+    functions: dict[str, tf.types.experimental.PolymorphicFunction]
 
     def __init__(self, ensemble, searcher, aligner):
         self.ensemble, self.searcher, self.aligner = ensemble, searcher, aligner

@@ -3,6 +3,7 @@
 import itertools
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from tfnmt.data.lines import batch_lines, decode_lines
 from tfnmt.errors import UserError
@@ -41,7 +42,9 @@ def translate_stream(
         yield from searcher.translate(texts, batch_size, None if prefixes is None else of_window)
 
 
-def truncate_long(sentences: Iterable[str], tokenizer: Tokenizer, maximum_length: int, file: str) -> Iterator[str]:
+def truncate_long(
+    sentences: Iterable[str], tokenizer: Tokenizer, maximum_length: int, file: str | Path
+) -> Iterator[str]:
     """Sentences without the characters that are surely beyond `maximum_length` tokens.
 
     Args:

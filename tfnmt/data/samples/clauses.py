@@ -127,7 +127,7 @@ def be_clause(
     """`complement`: an adjective or a place: The ball is red, The ball is in the garden."""
     pairs: tuple[tuple[str, str], ...]
     if isinstance(complement, Adjective):
-        pairs: tuple[tuple[str, str], ...] = ((complement.english, subject.noun.english),) if subject.noun else ()
+        pairs = ((complement.english, subject.noun.english),) if subject.noun else ()
     else:
         pairs = complement.pairs
     auxiliary, finite = BE[subject.agreement], SEIN[subject.agreement]

@@ -32,7 +32,6 @@ class SentencePairTask(Task):
 
     def file_format(self, path: Path, first_line: str) -> tuple[LineReader, bool]:
         """By the file's suffix and its first line."""
-        fields: Callable[[str], tuple[str, ...]]
         if path.suffix == ".jsonl":
             return functools.partial(self._example, _json_fields), False
         if first_line.startswith("gold_label\t"):

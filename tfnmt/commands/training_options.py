@@ -1,6 +1,7 @@
-"""What training commands have in common: what they write for TensorBoard."""
+"""What training commands have in common: options about TensorBoard, and the line that they print."""
 
 import argparse
+from typing import Any, TextIO
 
 from tfnmt.commands.parser import CommandParser
 from tfnmt.errors import UserError
@@ -23,3 +24,9 @@ def profiled_steps(arguments: argparse.Namespace) -> tuple[int, int] | None:
     if arguments.no_board:
         raise UserError("--profile-steps writes for TensorBoard: leave out --no-board")
     return int(first), int(last)
+
+
+def print_best_score(directory: str, selection: str, progress: Any, output: TextIO) -> None:
+    """Print the best dev score of a run's `Progress`, by the measure that the weights are selected by."""
+    best = f"best dev_{selection} {abs(progress.best_score):.4f}, of epoch {progress.best_epoch}"
+    print(f"{directory}: {best}", file=output)
