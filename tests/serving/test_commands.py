@@ -1,7 +1,9 @@
 """The commands around serving: export, client, benchmark, and the last step of the demo."""
 
 import io
+import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -32,8 +34,11 @@ def test_export(model, tmp_path):
     save_weights(model, directory)
     assert isinstance(model.configuration, TranslatorConfiguration)
     options = ["--name", "small", "--output", tmp_path / "served", "--beam-size", 1, "--quantize", "int8"]
+    options += ["--no-repeat-ngram", 4]
     path, *figures = call("export", "--model", directory, *options).splitlines()
     assert path == str(tmp_path / "served" / "small" / "1")
+    description = json.loads(Path(path, "assets.extra", "tfnmt.json").read_text(encoding="utf-8"))
+    assert description["search"]["no_repeat_ngram"] == 4
     figures = {
         name.strip(): float(value.replace(",", "")) for name, value in (line.rsplit(None, 1) for line in figures)
     }

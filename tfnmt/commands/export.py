@@ -5,6 +5,7 @@ from typing import TextIO
 
 from tfnmt.commands.figures import print_figures
 from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.search_options import add_search_options, search_configuration
 from tfnmt.errors import UserError
 
 
@@ -14,16 +15,8 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument(
         "--output", default="saved_models", metavar="DIR", help="the folder of all servables (default: saved_models)"
     )
-    parser.add_argument("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
     parser.add_argument(
         "--n-best", type=positive, metavar="N", help="translations of the signature nbest (default: the beam size)"
-    )
-    parser.add_argument(
-        "--length-penalty",
-        type=float,
-        default=1.0,
-        metavar="A",
-        help="log-probabilities are divided by length to this power (default: 1)",
     )
     parser.add_argument(
         "--quantize",
@@ -41,13 +34,7 @@ def add_options(parser: CommandParser) -> None:
         choices=("13a", "intl", "char", "none"),
         help="sacrebleu's tokenization of both (default: 13a)",
     )
-    parser.add_argument(
-        "--precision",
-        default="float32",
-        choices=("float32", "bfloat16"),
-        help="what a translator's products are computed in, whatever is kept (default: float32)",
-    )
-    parser.add_argument("--shortlist", metavar="F", help="score likely words only: a file of tfnmt make-shortlist")
+    add_search_options(parser)
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
@@ -55,17 +42,12 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     from tfnmt.models import create_servable
     from tfnmt.serving.comparison import compare_with_float32
     from tfnmt.serving.export import export
-    from tfnmt.translation.search_configuration import SearchConfiguration
     from tfnmt.translation.shortlist import load_shortlist
 
     pairs = _pairs(arguments)
     models = [tfnmt.load(directory, "translator" if arguments.source else None) for directory in arguments.model]
-    search = SearchConfiguration(
-        beam_size=arguments.beam_size,
-        n_best=arguments.n_best or arguments.beam_size,
-        length_penalty=arguments.length_penalty,
-        precision=arguments.precision,
-    )
+    arguments.n_best = arguments.n_best or arguments.beam_size
+    search = search_configuration(arguments)
     shortlist = load_shortlist(arguments.shortlist) if arguments.shortlist else None
     servable = create_servable(models, search, arguments.quantize, shortlist)
     path = export(servable, arguments.output, arguments.name)

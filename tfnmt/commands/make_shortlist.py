@@ -12,7 +12,7 @@ from tfnmt.commands.parser import CommandParser, positive
 
 def add_options(parser: CommandParser) -> None:
     add = parser.add_argument
-    add("--model", required=True, metavar="DIR", help="the model whose words it is made of")
+    add("--model", required=True, metavar="DIR", help="the model whose vocabularies it is for")
     add("--source", required=True, metavar="F", help="sentences, or a .tsv of both sides; .gz too")
     add("--target", metavar="F", help="their translations, line by line")
     add("--output", required=True, metavar="F", help="the file to write")

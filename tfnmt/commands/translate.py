@@ -8,6 +8,7 @@ import sys
 from typing import TextIO
 
 from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.search_options import add_search_options, search_configuration
 
 OUTPUT = """output:
   A line holds the translation, then what is asked for, a TAB before each:
@@ -25,23 +26,21 @@ def add_options(parser: CommandParser) -> None:
     parser.epilog = OUTPUT
     add = parser.add_argument
     add("--model", required=True, nargs="+", metavar="DIR", help="the model directory, or several: an ensemble")
+    add_search_options(parser)
     add("--method", default="beam", choices=("greedy", "sample", "beam"), help="how words are chosen (default: beam)")
-    add("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
     add("--n-best", type=positive, default=1, metavar="N", help="translations of each line, up to K (default: 1)")
-    add("--length-penalty", type=float, default=1.0, metavar="A", help="0 favours short translations (default: 1)")
     add("--coverage-penalty", type=float, default=0.0, metavar="B", help="for words left out (default: 0)")
     add("--temperature", type=float, default=1.0, metavar="T", help="of sampling; under 1 it dares less (default: 1)")
     add("--top-k", type=int, metavar="K", help="sample from the K most probable words only")
     add("--top-p", type=float, metavar="P", help="sample from the most probable that have together probability P")
     add("--seed", type=int, default=1, metavar="S", help="of sampling: the same one, the same text (default: 1)")
     add("--prefix-file", metavar="F", help="what each translation is to begin with, whole words, line by line; .gz too")
-    add("--no-repeat-ngram", type=positive, metavar="N", help="never write the same N tokens in a row twice")
-    add("--minimum-length", type=int, default=0, metavar="N", help="tokens of each translation at least (default: 0)")
-    add("--banned-words", nargs="+", default=(), metavar="W", help="never write these words, each one token")
-    add("--no-unknown", action="store_true", help="never write <unk>")
-    add("--replace-unk", action="store_true", help="in place of <unk>, the source word that it attends to most")
-    add("--shortlist", metavar="F", help="score likely words only: a file that tfnmt make-shortlist has made")
-    add("--precision", default="float32", choices=("float32", "bfloat16"), help="of products (default: float32)")
+    add(
+        "--replace-unk",
+        action="store_true",
+        dest="replace_unknown",
+        help="in place of <unk>, the source word that it attends to most",
+    )
     add("--scores", action="store_true", help="add the score, after a TAB")
     add("--alignments", action="store_true", help="add which words belong together, after a TAB")
     add("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
@@ -54,7 +53,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     from tfnmt.translation.shortlist import load_shortlist
     from tfnmt.translation.streaming import translate_stream
 
-    configuration = _search_configuration(arguments)
+    configuration = search_configuration(arguments)
     models = [tfnmt.load(directory, "translator") for directory in arguments.model]
     shortlist = load_shortlist(arguments.shortlist) if arguments.shortlist else None
     searcher = Searcher(models, configuration, shortlist)
@@ -65,16 +64,8 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
             print(line, file=output, flush=True)
 
 
-def _search_configuration(arguments):
-    """The `SearchConfiguration` that the options ask for."""
-    from tfnmt.translation.search_configuration import SearchConfiguration
-
-    given = {name: value for name, value in vars(arguments).items() if name in SearchConfiguration.model_fields}
-    return SearchConfiguration(**given, replace_unknown=arguments.replace_unk)
-
-
 def _formatted(number, found, arguments):
-    """The lines to print for the line of that number: its `Translations`, told as the help says."""
+    """The lines to print for the line of that number: its `Translations`, in the format of the help."""
     from tfnmt.search.step import NEG_INF
 
     for i, text in enumerate(found.texts):

@@ -14,7 +14,7 @@ from tfnmt.shapes import any_rows
 
 
 class BeamConfiguration(Configuration):
-    """What a beam search looks for."""
+    """What a beam search searches for."""
 
     beam_size: int = Field(5, description="K, hypotheses of each sentence", ge=1, le=2**16)
     length_penalty: float = Field(

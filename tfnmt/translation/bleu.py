@@ -1,15 +1,19 @@
 """BLEU and chrF, by sacrebleu."""
 
+from collections.abc import Sequence
+
 import sacrebleu
 
 
-def translation_scores(hypotheses, references, tokenize="13a", lowercase=False):
+def translation_scores(
+    hypotheses: Sequence[str], references: Sequence[str], tokenize: str = "13a", lowercase: bool = False
+) -> dict[str, float | str]:
     """Corpus scores of translations.
 
     Args:
         hypotheses, references: lists of strings, one reference for each hypothesis.
-        tokenize: sacrebleu's tokenization: "13a" for plain text; "none" for text that is tokenized already.
-        lowercase: compare without regard to case.
+        tokenize: sacrebleu's tokenization: "13a" for plain text, "none" for tokenized text.
+        lowercase: ignore case.
 
     Returns:
         A dictionary: "bleu" and "chrf" (0 to 100) with their signatures, "bleu_signature" and "chrf_signature".

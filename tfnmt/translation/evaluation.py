@@ -33,7 +33,7 @@ def evaluate_translator(
     """
     files.check()
     sources, references = read_references(model, files)
-    figures = teacher_forced_figures(model, files, batch_size)
+    figures: dict[str, Any] = {**teacher_forced_figures(model, files, batch_size)}
     model.translate(["a"], beam_size, batch_size, length_penalty=length_penalty)  # tracing is not part of the speed
     start = time.perf_counter()
     translations = model.translate(sources, beam_size, batch_size, length_penalty=length_penalty)

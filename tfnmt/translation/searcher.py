@@ -60,7 +60,7 @@ class Searcher(tf.Module):
         self.ensemble = as_ensemble(models)
         self.configuration = c = configuration or SearchConfiguration()
         self.shortlist = shortlist
-        allowed = "none with a shortlist, where ids are other numbers"
+        allowed = "none with a shortlist, which renumbers the ids"
         require(not (shortlist and constraints), "constraints", len(constraints), allowed)
         self._further_constraints = tuple(constraints)
         if shortlist:
@@ -141,7 +141,7 @@ class Searcher(tf.Module):
 
         batches = batches_by_length(texts, batch_size)
         translations: list[Any] = [None] * len(texts)
-        threads = tf.config.threading.get_inter_op_parallelism_threads() or processors()  # TensorFlow's, told or not
+        threads = tf.config.threading.get_inter_op_parallelism_threads() or processors()  # 0: TensorFlow's default
         with concurrent.futures.ThreadPoolExecutor(threads) as pool:
             for batch, found in zip(batches, pool.map(search, batches), strict=True):
                 for row, i in enumerate(batch):

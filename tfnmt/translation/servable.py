@@ -50,7 +50,9 @@ SIGNATURES = {
     },
     "encode": {
         "inputs": {"text": _TEXTS},
-        "outputs": {"summary": "float32 [batch, size]: the encoder's summary of each text (side by side of several)"},
+        "outputs": {
+            "summary": "float32 [batch, size]: the encoder's summary of each text (those of an ensemble concatenated)"
+        },
     },
 }
 

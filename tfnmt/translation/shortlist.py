@@ -134,7 +134,7 @@ def translation_table(
         owners.append(count + np.repeat(np.arange(len(t)), len(s)))
         count += len(t)
     links, link = np.unique(np.concatenate(keys), return_inverse=True)  # a link: a source and a target word
-    owner = np.concatenate(owners)  # the target word, in its place, that each possible link explains
+    owner = np.concatenate(owners)  # of each possible link, which occurrence of a target word it explains
     source_of = links // target_size
     p = np.ones(len(links))
     for _ in range(iterations):
@@ -145,6 +145,7 @@ def translation_table(
     table = np.zeros([source_size, words_per_word], np.int32)
     order = np.lexsort([-p, source_of])
     rank = np.arange(len(order)) - np.searchsorted(source_of[order], source_of[order])
-    kept = order[rank < words_per_word]
-    table[source_of[kept], rank[rank < words_per_word]] = links[kept] % target_size
+    is_best = rank < words_per_word
+    best = order[is_best]
+    table[source_of[best], rank[is_best]] = links[best] % target_size
     return table, occurrences
