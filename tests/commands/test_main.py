@@ -1,5 +1,7 @@
 """The command `tfnmt` itself: its verbs, its help, completion."""
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +58,28 @@ def test_version_of_the_package_as_a_process():
         [sys.executable, "-m", "tfnmt", "--version"], capture_output=True, text=True, cwd=SCRIPTS.parent
     )
     assert (finished.returncode, finished.stdout) == (0, f"tfnmt {tfnmt.__version__}\n")
+
+
+@pytest.mark.parametrize("option", ["--help", "--print-completion=bash"])
+def test_a_reader_that_leaves_is_no_error(option):
+    reading, writing = os.pipe()
+    os.close(reading)
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    command = [sys.executable, "-m", "tfnmt", option]
+    process = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, cwd=SCRIPTS.parent, env=buffered)
+    os.close(writing)
+    assert (process.returncode, process.stderr) == (128 + signal.SIGPIPE, b"")
+
+
+@pytest.mark.parametrize("missing", ["shtab", "pydantic"])
+def test_a_package_that_is_not_installed_is_one_line(missing, monkeypatch, capsys):
+    for name in ("tfnmt.commands.completion", "tfnmt.commands.train_translator", "tfnmt.configuration"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, missing, None)
+    options = ["--print-completion", "bash"] if missing == "shtab" else ["train-translator", "--output", "x"]
+    status, output, errors = ended(capsys, *options)
+    assert (status, output) == (2, "")
+    assert errors.startswith(f"error: Python finds no module '{missing}': ") and errors.count("\n") == 1
 
 
 @pytest.mark.parametrize(

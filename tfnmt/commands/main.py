@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import tfnmt
 from tfnmt.commands.parser import CommandParser
-from tfnmt.commands.run import complain, missing_module, run
+from tfnmt.commands.run import complain, discard_unwritten, missing_module, run
 from tfnmt.errors import nearest_name
 
 LIBRARY_VERBS = {
@@ -44,16 +44,29 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
     The status is 0; 2 for what the user got wrong, 130 when interrupted, 141 when nobody reads the output any more.
     """
-    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        try:
+            dispatch(sys.argv[1:] if arguments is None else arguments)
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except BrokenPipeError:
+        discard_unwritten(sys.stdout)
+        sys.exit(141)
+    except ModuleNotFoundError as error:
+        if error.name is not None and error.name.startswith("tfnmt"):
+            raise  # a bug
+        sys.exit(complain(f"error: {missing_module(error)}", 2))
+
+
+def dispatch(arguments: Sequence[str]) -> NoReturn:
+    """Find the verb and run it."""
     if not arguments or arguments[0].startswith("-"):
         answer_without_verb(arguments)
     verb, *options = arguments
     if verb not in VERBS:
         sys.exit(complain(f"error: unknown verb {verb!r}{nearest_name(verb, VERBS)}; --help lists all verbs", 2))
-    try:
-        command = load_command(verb)
-    except ModuleNotFoundError as error:
-        sys.exit(complain(f"error: {missing_module(error)}", 2))
+    command = load_command(verb)
     run(command.main, command_parser(verb, command), options)
 
 

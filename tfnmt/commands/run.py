@@ -62,7 +62,7 @@ def run(
             raise
         status = complain(f"error: {message}", 2)
     if status != 0:
-        _discard_unwritten(output)
+        discard_unwritten(output)
     sys.exit(status)
 
 
@@ -147,7 +147,7 @@ def _user_message(error: Exception) -> str | None:
     return passed_on.group(1) if passed_on else None
 
 
-def _discard_unwritten(output: TextIO) -> None:
+def discard_unwritten(output: TextIO) -> None:
     """Write out what can be; let the rest go, so that Python does not stumble over it while it shuts down."""
     with contextlib.suppress(OSError):
         output.flush()
