@@ -1,6 +1,7 @@
 """What tests of several folders use."""
 
 import contextlib
+import logging
 import resource
 import shutil
 import signal
@@ -24,6 +25,19 @@ def full_disk():
             signal.signal(signal.SIGXFSZ, signalled)
 
     return limited
+
+
+@pytest.fixture
+def logged(caplog):
+    """`logged()`: the messages that the library has logged since the last call, from INFO on."""
+    caplog.set_level(logging.INFO, logger="tfnmt")
+
+    def messages():
+        found = [record.getMessage() for record in caplog.records if record.name.startswith("tfnmt.")]
+        caplog.clear()
+        return found
+
+    return messages
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from tfnmt.errors import UserError
-from tfnmt.files import saving, written_whole
+from tfnmt.files import atomic_write, file_errors
 
 END = "what was saved before is whole: put that right, then run it again (training: with --resume)"
 
@@ -15,7 +15,7 @@ END = "what was saved before is whole: put that right, then run it again (traini
 def test_a_file_takes_the_place_of_the_old_one_when_it_is_written(tmp_path):
     path = tmp_path / "file.txt"
     path.write_text("old")
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         part.write_text("new")
         assert path.read_text() == "old"
     assert path.read_text() == "new"
@@ -26,7 +26,7 @@ def test_a_file_takes_the_place_of_the_old_one_when_it_is_written(tmp_path):
 def test_what_goes_wrong_meanwhile_leaves_the_old_one(kind, tmp_path):
     path = tmp_path / "file.txt"
     path.write_text("old")
-    with pytest.raises(kind), written_whole(path) as part:
+    with pytest.raises(kind), atomic_write(path) as part:
         part.write_text("half")
         raise kind
     assert path.read_text() == "old"
@@ -36,7 +36,7 @@ def test_what_goes_wrong_meanwhile_leaves_the_old_one(kind, tmp_path):
 def test_a_full_disk_is_one_line(tmp_path, full_disk):
     path = tmp_path / "file.txt"
     path.write_text("old")
-    with full_disk(1000), pytest.raises(UserError) as caught, written_whole(path) as part:
+    with full_disk(1000), pytest.raises(UserError) as caught, atomic_write(path) as part:
         part.write_text("x" * 2000)
     assert str(caught.value) == f"{path}: cannot be written (File too large); {END}"
     assert path.read_text() == "old"
@@ -45,7 +45,7 @@ def test_a_full_disk_is_one_line(tmp_path, full_disk):
 
 def test_a_directory_that_is_not_there_is_one_line(tmp_path):
     path = tmp_path / "absent" / "file.txt"
-    with pytest.raises(UserError) as caught, written_whole(path) as part:
+    with pytest.raises(UserError) as caught, atomic_write(path) as part:
         part.write_text("x")
     assert str(caught.value) == f"{path}: cannot be written (No such file or directory); {END}"
 
@@ -54,7 +54,7 @@ def test_a_link_stays_and_what_it_points_to_is_written(tmp_path):
     path, link = tmp_path / "file.txt", tmp_path / "link.txt"
     path.write_text("old")
     link.symlink_to(path)
-    with written_whole(link) as part:
+    with atomic_write(link) as part:
         part.write_text("new")
     assert link.is_symlink() and path.read_text() == "new"
 
@@ -64,7 +64,7 @@ def test_a_pipe_is_written_to_and_stays(tmp_path):
     os.mkfifo(path)
     reader = threading.Thread(target=lambda: read.append(path.read_text()))
     reader.start()
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         part.write_text("new")
     reader.join()
     assert read == ["new"] and path.is_fifo()
@@ -72,6 +72,6 @@ def test_a_pipe_is_written_to_and_stays(tmp_path):
 
 def test_what_tensorflow_says_is_told_without_its_own_concerns():
     message = "{{function_node __wrapped__SaveV2}} /x/part-0; No space left on device [Op:SaveV2]\nmore"
-    with pytest.raises(UserError) as caught, saving("x"):
+    with pytest.raises(UserError) as caught, file_errors("x"):
         raise tf.errors.ResourceExhaustedError(None, None, message)
     assert str(caught.value) == f"x: cannot be written (No space left on device); {END}"

@@ -6,14 +6,13 @@ from pathlib import Path
 import tensorflow as tf
 
 from tfnmt.errors import UserError
-from tfnmt.files import saving
+from tfnmt.files import file_errors
 from tfnmt.models import load
 from tfnmt.training.checkpoints import checkpoint_names
-from tfnmt.training.model_directory import CONFIGURATION, WEIGHTS, save_tokenizers, save_weights
-from tfnmt.training.run import CHECKPOINTS
+from tfnmt.training.model_directory import CHECKPOINTS, CONFIGURATION, WEIGHTS, save_tokenizers, save_weights
 
 
-def average_checkpoints(directory, last, output):
+def average_checkpoints(directory: str | Path, last: int, output: str | Path) -> list[str]:
     """Write a model directory whose weights are the means of those in a run's last checkpoints.
 
     The weights that the run trained are averaged, not the moving averages (weight_average) that it may have kept.
@@ -46,7 +45,7 @@ def average_checkpoints(directory, last, output):
         key = f"variables/{places[id(weight)]}/.ATTRIBUTES/VARIABLE_VALUE"
         weight.assign(sum(_read(reader, key, weight.shape, directory) / last for reader in readers))
     save_tokenizers(model, output)
-    with saving(output):
+    with file_errors(output):
         shutil.copyfile(directory / CONFIGURATION, output / CONFIGURATION)
     save_weights(model, output)
     return names[:last]

@@ -22,7 +22,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError, model_validator
 from pydantic_core import core_schema
 
-from tfnmt.errors import UserError, nearest_name
+from tfnmt.errors import UserError, errors_in, nearest_name
 
 
 class Configuration(BaseModel):
@@ -107,10 +107,8 @@ def from_json(cls: type[Configuration], mapping: Any, file: str | Path = "config
     Raises: UserError, which names the file first, for an unknown key, a missing one without a default, or a value
     that its field does not allow.
     """
-    try:
+    with errors_in(file):
         return cls.model_validate(mapping)
-    except UserError as error:
-        raise UserError(f"{file}: {error}") from None
 
 
 def describe(*configurations: Configuration) -> str:

@@ -1,7 +1,9 @@
-"""The one exception for whatever the user got wrong, and a help for its messages."""
+"""The one exception for whatever the user got wrong, and what its messages have in common."""
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 
 class UserError(Exception):
@@ -16,3 +18,12 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
     """For the end of a message about an unknown name: "; the nearest is 'units'", or nothing if none is known."""
     nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
     return f"; the nearest is {nearest[0]!r}" if nearest else ""
+
+
+@contextlib.contextmanager
+def errors_in(file: str | Path) -> Iterator[None]:
+    """Put a file's name in front of the message of every `UserError` raised within it."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{file}: {error}") from error

@@ -1,45 +1,46 @@
-"""Writing files so that a run that is killed, or a disk that is full, leaves the old ones whole."""
+"""Writing files so that a killed run or a full disk leaves the old ones whole."""
 
 import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import tensorflow as tf
 
 from tfnmt.errors import UserError
 
-_GO_ON = "what was saved before is whole: put that right, then run it again (training: with --resume)"
+_TRY_AGAIN = "what was saved before is whole: put that right, then run it again (training: with --resume)"
 
 
 @contextlib.contextmanager
-def written_whole(path, way_out=_GO_ON):
-    """Write to the path that this gives; when all is written it takes the place of `path`, at once or not at all.
+def atomic_write(path: str | Path, way_out: str = _TRY_AGAIN) -> Iterator[Path]:
+    """Give a temporary path to write to; when all is written, it replaces `path` at once.
 
     Args:
-        path: the file. A device or a pipe, such as /dev/stdout, is written to as it is.
-        way_out: what the error's message advises.
+        path: the file. A device or a pipe, such as /dev/stdout, is written to directly.
+        way_out: the advice at the end of an error's message.
 
     Raises:
-        UserError: the file system refuses, for example because it is full. What stood at `path` stays.
+        UserError: the file system refuses, for example because it is full. The old file stays.
     """
     path = Path(path)
     if path.exists() and not path.is_file() and not path.is_dir():  # a device or a pipe cannot be replaced
-        with saving(path, way_out):
+        with file_errors(path, way_out):
             yield path
         return
-    whole = path.resolve()  # what a link points to is replaced, not the link
-    part = whole.with_name(f"part-{whole.name}")
+    target = path.resolve()  # a link stays, and the file that it points to is replaced
+    part = target.with_name(f"part-{target.name}")
     try:
-        with saving(path, way_out):
+        with file_errors(path, way_out):
             yield part
-            os.replace(part, whole)
+            os.replace(part, target)
     finally:
         part.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
-def saving(path, way_out=_GO_ON):
-    """Turn whatever the file system says against writing `path` into a `UserError` of one line."""
+def file_errors(path: str | Path, way_out: str = _TRY_AGAIN) -> Iterator[None]:
+    """Turn the file system's errors while `path` is written into a `UserError` of one line."""
     try:
         yield
     except (OSError, tf.errors.OpError) as error:
@@ -47,7 +48,7 @@ def saving(path, way_out=_GO_ON):
 
 
 def _reason(error):
-    """What the file system said, without what TensorFlow or HDF5 say around it."""
+    """What the file system said, without what TensorFlow or HDF5 add around it."""
     if isinstance(error, tf.errors.OpError):
         return error.message.splitlines()[0].partition(" [Op:")[0].rpartition("; ")[2]
     if error.errno is not None:

@@ -38,7 +38,7 @@ def test_a_killed_and_resumed_run_gives_the_same_weights(files, tmp_path, monkey
     """With rl-spinn, since its random state must be restored too."""
     preset = small("encoder=rl-spinn")
     model, progress = train_classifier(tmp_path / "whole", preset, *files)
-    original, done = callbacks.KeepPlace.on_train_batch_end, []
+    original, done = callbacks.CheckpointCallback.on_train_batch_end, []
 
     def with_end(self, *arguments, **named):
         original(self, *arguments, **named)
@@ -47,7 +47,7 @@ def test_a_killed_and_resumed_run_gives_the_same_weights(files, tmp_path, monkey
             raise Killed
 
     with monkeypatch.context() as context, pytest.raises(Killed):
-        context.setattr(callbacks.KeepPlace, "on_train_batch_end", with_end)
+        context.setattr(callbacks.CheckpointCallback, "on_train_batch_end", with_end)
         train_classifier(tmp_path / "killed", preset, *files)
     resumed, again = train_classifier(tmp_path / "killed", preset, *files, resume=True)
     assert again.steps == progress.steps == 6

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from tfnmt.errors import UserError
+from tfnmt.training import optimizers
 from tfnmt.training.configuration import TrainingConfiguration
+from tfnmt.training.keras_internals import averaged_weights
 from tfnmt.training.optimizers import make_optimizer
 
 INPUTS = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
@@ -127,17 +129,81 @@ def test_weight_decay_takes_a_part_of_every_weight(optimizer):
     np.testing.assert_allclose(weight, [1.9, -3.8], rtol=1e-6)
 
 
-@pytest.mark.parametrize("optimizer", ["adam", "rmsprop"])
-def test_updates_in_one_operation_are_keras_own(optimizer):
-    """Three steps, a schedule and clipping included, beside the optimizer that Keras has of that name."""
-    ours = make_optimizer(TrainingConfiguration(optimizer=optimizer, learning_rate=0.3, schedule="cosine"), 10)
-    config = ours.get_config()
-    theirs = {"adam": keras.optimizers.Adam, "rmsprop": keras.optimizers.RMSprop}[optimizer].from_config(config)
+def assert_updates_are_those_of_keras(ours, theirs, rtol):
+    """Three updates of the same weights with the same gradients."""
     gradients = np.random.default_rng(2).normal(size=(3, 4, 5)).astype(np.float32)
     weights = [keras.Variable(np.ones((4, 5), np.float32)) for _ in range(2)]
     for gradient in gradients:
-        for own, weight in zip((ours, theirs), weights, strict=True):
-            own.apply([gradient], [weight])
-    np.testing.assert_allclose(weights[0], weights[1], rtol=1e-4)  # 1 − β in float32 differs by 4e-5
+        for optimizer, weight in zip((ours, theirs), weights, strict=True):
+            optimizer.apply([gradient], [weight])
+    np.testing.assert_allclose(weights[0], weights[1], rtol=rtol)
     assert np.mean(np.abs(weights[0].numpy() - 1)) > 0.1
     assert float(ours.gradient_norm) == pytest.approx(np.linalg.norm(gradients[-1]), rel=1e-6)
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "rmsprop"])
+def test_updates_in_one_operation_are_keras_own(optimizer):
+    """A schedule and clipping included."""
+    ours = make_optimizer(TrainingConfiguration(optimizer=optimizer, learning_rate=0.3, schedule="cosine"), 10)
+    theirs = {"adam": keras.optimizers.Adam, "rmsprop": keras.optimizers.RMSprop}[optimizer]
+    # 1 − β in float32 differs by 4e-5
+    assert_updates_are_those_of_keras(ours, theirs.from_config(ours.get_config()), rtol=1e-4)
+
+
+OPTIONS = [
+    ("Adam", {"amsgrad": True}),
+    ("Adam", {"beta_1": 0.5, "beta_2": 0.6, "epsilon": 0.1}),
+    ("Adam", {"clipnorm": 0.5}),
+    ("Adam", {"clipvalue": 0.1}),
+    ("RMSprop", {"momentum": 0.7}),
+    ("RMSprop", {"centered": True}),
+    ("RMSprop", {"momentum": 0.7, "centered": True}),
+    ("RMSprop", {"rho": 0.5, "epsilon": 0.1}),
+    ("RMSprop", {"clipvalue": 0.1}),
+    ("SGD", {"momentum": 0.7, "nesterov": True, "clipnorm": 0.5}),
+]
+
+
+@pytest.mark.parametrize("name, options", OPTIONS, ids=lambda value: str(value))
+def test_every_option_does_what_it_does_in_keras(name, options):
+    ours, theirs = (getattr(module, name)(0.3, **options) for module in (optimizers, keras.optimizers))
+    assert_updates_are_those_of_keras(ours, theirs, rtol=1e-4)
+
+
+def test_there_are_no_more_variables_than_in_keras_but_the_norm():
+    """And RMSprop's working memory where it has no momentum."""
+    for name, options, more in (("Adam", {}, 1), ("RMSprop", {"momentum": 0.5}, 1), ("RMSprop", {}, 2), ("SGD", {}, 1)):
+        ours, theirs = (getattr(module, name)(**options) for module in (optimizers, keras.optimizers))
+        for optimizer in (ours, theirs):
+            optimizer.build([keras.Variable(np.ones(3, np.float32))])
+        assert len(ours.variables) == len(theirs.variables) + more, name
+
+
+def test_averages_of_accumulated_updates_are_those_of_large_batches():
+    """One step of the average for each update, and none for the batches between."""
+    options = {"weight_average": 0.6, "optimizer": "sgd"}
+    small = trained([(0, 2), (2, 4), (4, 6), (6, 8)], accumulation_steps=2, **options)
+    large = trained([(0, 4), (4, 8)], **options)
+    averages = []
+    for model in (small, large):
+        last = model.get_weights()
+        with averaged_weights(model):
+            averages.append(model.get_weights())
+        for value, expected in zip(model.get_weights(), last, strict=True):
+            np.testing.assert_array_equal(value, expected)
+        assert not np.allclose(averages[-1][0], last[0], rtol=1e-3)
+    for value, expected in zip(*averages, strict=True):
+        np.testing.assert_allclose(value, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("options", [{"schedule": "cosine"}, {"warmup_steps": 4}])
+def test_schedules_count_updates_and_not_the_batches_accumulated(options):
+    def rate_of_batches(accumulation_steps):
+        configuration = TrainingConfiguration(accumulation_steps=accumulation_steps, **options)
+        optimizer, weight = make_optimizer(configuration, 10), keras.Variable(np.ones(2, np.float32))
+        for _ in range(8):
+            yield float(optimizer.learning_rate)
+            optimizer.apply([np.ones(2, np.float32)], [weight])
+
+    updates = list(rate_of_batches(1))
+    assert list(rate_of_batches(2)) == [rate for rate in updates[:4] for _ in range(2)]

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+from unittest import mock
 
 import keras
 import numpy as np
@@ -13,7 +14,7 @@ from tfnmt.errors import UserError
 from tfnmt.training import callbacks
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.optimizers import make_optimizer
-from tfnmt.training.run import train
+from tfnmt.training.run import TrainingRun, train
 
 SIZE, BATCH, BATCHES = 52, 8, 7  # the last batch has 4
 RANDOM = np.random.default_rng(0)
@@ -51,20 +52,9 @@ def start(directory, resume=False, seed=1, scores=dev_loss, saved=None, **option
     model.compile(
         make_optimizer(configuration, configuration.epochs * BATCHES), loss, metrics=["accuracy"], jit_compile=False
     )
-    best = []
-    progress = train(
-        model,
-        batches,
-        BATCHES,
-        scores(model),
-        lambda: best.append(model.get_weights()),
-        directory,
-        configuration,
-        resume,
-    )
-    if saved is not None:
-        saved.extend(best)
-    return model, progress
+    saved = [] if saved is None else saved
+    with mock.patch.object(callbacks, "save_weights", lambda model, directory: saved.append(model.get_weights())):
+        return model, train(TrainingRun(directory, configuration, model, batches, BATCHES, scores(model), resume))
 
 
 def newest_checkpoint(directory):
@@ -98,13 +88,13 @@ def kill_after(monkeypatch, owner, method, calls):
 
 HARDEST = {"weight_average": 0.8, "accumulation_steps": 2, "schedule": "plateau", "plateau_patience": 1}
 KILLS = {
-    "before the first checkpoint": (callbacks.KeepPlace, "on_train_batch_end", 3),
-    "between two checkpoints": (callbacks.KeepPlace, "on_train_batch_end", 6),
-    "at a checkpoint": (callbacks.KeepPlace, "on_train_batch_end", 12),
-    "after an epoch's last batch": (callbacks.KeepPlace, "on_train_batch_end", 14),
-    "after an epoch's scores": (callbacks.ScoreEpoch, "score", 2),
-    "between two epochs": (callbacks.KeepPlace, "finish_epoch", 2),
-    "in the last epoch": (callbacks.KeepPlace, "on_train_batch_end", 26),
+    "before the first checkpoint": (callbacks.CheckpointCallback, "on_train_batch_end", 3),
+    "between two checkpoints": (callbacks.CheckpointCallback, "on_train_batch_end", 6),
+    "at a checkpoint": (callbacks.CheckpointCallback, "on_train_batch_end", 12),
+    "after an epoch's last batch": (callbacks.CheckpointCallback, "on_train_batch_end", 14),
+    "after an epoch's scores": (callbacks.DevScoringCallback, "score", 2),
+    "between two epochs": (callbacks.CheckpointCallback, "finish_epoch", 2),
+    "in the last epoch": (callbacks.CheckpointCallback, "on_train_batch_end", 26),
 }
 
 
@@ -134,6 +124,21 @@ def test_a_killed_run_ends_as_if_nothing_had_been(kill, whole, tmp_path, monkeyp
     assert [row["epoch"] for row in history(tmp_path)] == ["1", "2", "3", "4"]
 
 
+def test_a_killed_run_goes_on_along_its_cosine_schedule(tmp_path, monkeypatch):
+    options = {"schedule": "cosine", "warmup_steps": 3}
+    whole, progress = start(tmp_path / "whole", **options)
+    with monkeypatch.context() as context, pytest.raises(Killed):
+        kill_after(context, callbacks.CheckpointCallback, "on_train_batch_end", 13)
+        start(tmp_path / "killed", **options)
+    model, resumed = start(tmp_path / "killed", resume=True, seed=2, **options)
+    for value, expected in zip(model.get_weights(), whole.get_weights(), strict=True):
+        np.testing.assert_array_equal(value, expected)
+    rates = [row["learning_rate"] for row in resumed.history]
+    assert rates == [row["learning_rate"] for row in progress.history]
+    expected = [0.05 * (1 + math.cos(math.pi * (7 * epoch - 3) / 25)) / 2 for epoch in (1, 2, 3, 4)]
+    np.testing.assert_allclose(rates, expected, rtol=1e-5, atol=1e-9)
+
+
 def test_every_kind_of_state_was_there_to_be_lost(whole):
     directory, _ = whole
     progress, held = newest_checkpoint(directory)
@@ -145,36 +150,36 @@ def test_every_kind_of_state_was_there_to_be_lost(whole):
     assert len(generators) == 1 and generators[0].any(), "dropout has no state"
 
 
-def test_a_run_that_is_over_is_left_as_it_is(whole, capsys):
+def test_a_run_that_is_over_is_left_as_it_is(whole, capsys, logged):
     directory, _ = whole
     before = newest_checkpoint(directory)[0]
     _, progress = start(directory, resume=True, **HARDEST)
     assert newest_checkpoint(directory)[0] == before
     assert progress.steps == 28
-    assert capsys.readouterr() == ("", "the run is over, after 4 epochs\n")
+    assert logged() == ["the run is over, after 4 epochs"]
+    assert capsys.readouterr() == ("", "")
 
 
-def test_what_the_user_sees(tmp_path, capsys):
+def test_what_the_user_sees(tmp_path, capsys, logged):
     start(tmp_path, epochs=2)
-    output, errors = capsys.readouterr()
-    first = output.splitlines()
+    first = capsys.readouterr().out.splitlines()
     assert first[0] == "Epoch 1/2" and first[1].startswith("7/7 - ") and "accuracy" in first[1]
     assert first[2] == "Epoch 2/2" and len(first) == 4
-    lines = errors.splitlines()
+    lines = logged()
     assert len(lines) == 2
     assert lines[0].startswith("dev_loss: ") and lines[0].endswith(" (the best so far)")
     head = (tmp_path / "history.csv").read_text().splitlines()[0]
     assert head == "epoch,steps,seconds,learning_rate,accuracy,loss,dev_loss"
 
 
-def test_a_resumed_epoch_has_the_figures_of_all_its_batches_and_counts_on(tmp_path, monkeypatch, capsys):
+def test_a_resumed_epoch_has_the_figures_of_all_its_batches_and_counts_on(tmp_path, monkeypatch, capsys, logged):
     with monkeypatch.context() as context, pytest.raises(Killed):
-        kill_after(context, callbacks.KeepPlace, "on_train_batch_end", 13)
+        kill_after(context, callbacks.CheckpointCallback, "on_train_batch_end", 13)
         start(tmp_path)
-    capsys.readouterr()
+    capsys.readouterr(), logged()
     start(tmp_path, resume=True)
-    output, errors = capsys.readouterr()
-    assert errors.splitlines()[0] == "going on after 1 epochs and 5 batches"
+    output = capsys.readouterr().out
+    assert logged()[0] == "going on after 1 epochs and 5 batches"
     assert output.splitlines()[0] == "Epoch 2/4"
     assert output.splitlines()[1].startswith("2/2 - ")
     assert output.splitlines()[3].startswith("7/7 - ")
@@ -188,14 +193,19 @@ def test_resuming_nothing_starts_anew(tmp_path):
         np.testing.assert_array_equal(value, expected)
 
 
-def test_stopping_at_a_step_and_going_on_to_a_larger_one(whole, tmp_path):
+def test_stopping_at_a_step_and_going_on_to_a_larger_one(tmp_path):
+    """Without the plateau schedule, which would go by the scores at these steps too."""
+    options = {"weight_average": 0.8, "accumulation_steps": 2, "schedule": "cosine"}
+    whole, _ = start(tmp_path / "whole", **options)
+    directory = tmp_path / "in pieces"
+    directory.mkdir()
     for steps in (3, 10, 14, 25, None):
-        model, progress = start(tmp_path, resume=True, steps=steps, **HARDEST)
+        model, progress = start(directory, resume=True, steps=steps, **options)
         assert progress.steps == (steps or 28)
         assert len(progress.history) == -(-progress.steps // BATCHES)
-    for value, expected in zip(model.get_weights(), whole[1], strict=True):
+    for value, expected in zip(model.get_weights(), whole.get_weights(), strict=True):
         np.testing.assert_array_equal(value, expected)
-    assert [row["steps"] for row in history(tmp_path)] == ["7", "14", "21", "28"]
+    assert [row["steps"] for row in history(directory)] == ["7", "14", "21", "28"]
 
 
 def test_going_on_with_more_epochs(tmp_path):
@@ -212,20 +222,20 @@ def scripted(*losses):
     return lambda model: lambda: {"dev_loss": left.pop(0)}
 
 
-def test_the_best_weights_are_kept(tmp_path, capsys):
+def test_the_best_weights_are_kept(tmp_path, logged):
     saved = []
     _, progress = start(tmp_path, scores=scripted(3.0, 2.0, 2.5, 2.0), saved=saved)
     assert len(saved) == 2, "no worse and no equal score takes the place of the best"
     assert (progress.best_epoch, progress.best_score) == (2, -2.0)
-    endings = [line.partition(" (")[2] for line in capsys.readouterr().err.splitlines()]
+    endings = [line.partition(" (")[2] for line in logged()]
     assert endings == ["the best so far)", "the best so far)", "best: epoch 2)", "best: epoch 2)"]
 
 
-def test_patience(tmp_path, capsys):
+def test_patience(tmp_path, logged):
     options = {"patience": 2, "epochs": 9}
     _, progress = start(tmp_path, scores=scripted(3.0, 2.0, 2.5, 2.6), **options)
     assert progress.epoch == 4
-    assert capsys.readouterr().err.splitlines()[-1] == "no better for 2 epochs: stopping"
+    assert logged()[-1] == "no better for 2 epochs: stopping"
     _, progress = start(tmp_path, resume=True, scores=scripted(), **options)
     assert progress.epoch == 4, "stopped for good"
     _, progress = start(tmp_path, resume=True, scores=scripted(2.7), **options | {"patience": 3})
@@ -286,8 +296,8 @@ def test_the_last_good_checkpoint_is_named_and_can_be_resumed(tmp_path, monkeypa
         original(self, batch, logs)
 
     with monkeypatch.context() as context:
-        original = callbacks.KeepPlace.on_train_batch_end
-        context.setattr(callbacks.KeepPlace, "on_train_batch_end", poison)
+        original = callbacks.CheckpointCallback.on_train_batch_end
+        context.setattr(callbacks.CheckpointCallback, "on_train_batch_end", poison)
         with pytest.raises(UserError) as caught:
             start(tmp_path)
     good = tmp_path / "checkpoints" / "step-8"
@@ -307,8 +317,8 @@ def test_weights_that_are_no_numbers_are_never_saved(step, tmp_path, monkeypatch
             self.model.trainable_variables[0].assign(tf.fill([6, 3], np.nan))
         original(self, batch, logs)
 
-    original = callbacks.KeepPlace.on_train_batch_end
-    monkeypatch.setattr(callbacks.KeepPlace, "on_train_batch_end", poison)
+    original = callbacks.CheckpointCallback.on_train_batch_end
+    monkeypatch.setattr(callbacks.CheckpointCallback, "on_train_batch_end", poison)
     saved = []
     with pytest.raises(UserError, match=f"not a number after {step} steps"):
         start(tmp_path, saved=saved)

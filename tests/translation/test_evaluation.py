@@ -81,12 +81,12 @@ def test_empty_lines_keep_their_place(model, tmp_path):
     assert all(math.isfinite(value) for value in figures.values() if isinstance(value, float))
 
 
-def test_lines_of_a_million_characters_are_cut_with_a_warning(model, tmp_path, capsys):
+def test_lines_of_a_million_characters_are_cut_with_a_warning(model, tmp_path, logged):
     sources = [PAIRS[0][0], "the dog " * 125_000, "x" * 1_000_000]
     references = [PAIRS[0][1], "der Hund " * 125_000, "y" * 1_000_000]
     files = write(tmp_path, sources, references)
     figures, translations = evaluate_translator(model, files, beam_size=1)
-    assert capsys.readouterr().err.splitlines() == [
+    assert logged() == [
         f"{files.source}, line {line}: too long, only its first 30 tokens are translated" for line in (2, 3)
     ]
     assert translations == model.translate([sources[0], "the dog " * 15, "x"], beam_size=1)

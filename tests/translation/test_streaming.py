@@ -67,11 +67,11 @@ def test_bytes_that_are_not_utf_8_are_named_after_all_lines_before_are_translate
     assert str(caught.value).startswith("standard input, line 3: not UTF-8 (byte 0xe9 at byte 2 of the line)")
 
 
-def test_long_lines_are_cut_with_a_warning(capsys):
+def test_long_lines_are_cut_with_a_warning(logged):
     model = Shouting()
     lines = [b"a b a b a\n", b"a b a b a b\n", b"abababababab\n", b"x" * 1_000_000 + b"\n", b"a " * 500_000 + b"\n"]
     assert len(list(translate_stream(model, lines, 1))) == 5
-    warnings = capsys.readouterr().err.splitlines()
+    warnings = logged()
     assert warnings == [
         f"standard input, line {i}: too long, only its first 5 tokens are translated" for i in (2, 4, 5)
     ]

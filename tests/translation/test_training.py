@@ -10,7 +10,7 @@ from tfnmt.configuration import Configuration
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
-from tfnmt.training import runs
+from tfnmt.training.model_directory import save_weights
 from tfnmt.translation import training
 from tfnmt.translation.presets import PRESETS, find_preset
 from tfnmt.translation.training import train_translator
@@ -47,7 +47,7 @@ def lines_of(file):
         return opened.read().splitlines()
 
 
-def test_lines_that_are_empty_or_have_a_million_characters(files, tmp_path, capsys):
+def test_lines_that_are_empty_or_have_a_million_characters(files, tmp_path, logged):
     many_words, one_word = "hund " * 200_000, "x" * 1_000_000
     odd = {"train": ["", many_words, one_word], "dev": [many_words, "", one_word]}
     odd_files = []
@@ -57,7 +57,7 @@ def test_lines_that_are_empty_or_have_a_million_characters(files, tmp_path, caps
         odd_files.append(ParallelFiles(*(write(tmp_path / f"{split}.{i}", s) for i, s in enumerate((source, target)))))
     preset = small("steps=2", "maximum_source_length=50")
     model, progress = train_translator(tmp_path / "model", preset, *odd_files)
-    lines = capsys.readouterr().err.splitlines()
+    lines = logged()
     assert lines[0] == (
         f"{odd_files[0].source}: kept 56 of 60 pairs; dropped 3 longer than 100 tokens (first: line 6), "
         "1 empty (first: line 5)"
@@ -93,11 +93,11 @@ def test_training_begins_with_a_trained_model(files, tmp_path, monkeypatch):
     """In half precision too. What `train` is given is looked at, and kept without any training."""
     given = []
 
-    def train(model, *_, save_best, **__):
-        given.append(model)
-        save_best()
+    def train(run):
+        given.append(run.model)
+        save_weights(run.model, run.directory)
 
-    monkeypatch.setattr(runs, "train", train)
+    monkeypatch.setattr(training, "train", train)
     first, _ = train_translator(tmp_path / "first", small(), *files)
     begin = [f"initial={tmp_path / 'first'}", "mixed_precision=true", "seed=2"]
     train_translator(tmp_path / "second", small(*begin), files[1], files[1])
@@ -150,7 +150,7 @@ def begun(files, tmp_path_factory):
     """The directory of a training that ended before its first batch."""
     directory = tmp_path_factory.mktemp("begun") / "model"
     with pytest.MonkeyPatch.context() as context, pytest.raises(KeyboardInterrupt):
-        context.setattr(runs, "train", Mock(side_effect=KeyboardInterrupt))
+        context.setattr(training, "train", Mock(side_effect=KeyboardInterrupt))
         train_translator(directory, small(), *files)
     return directory
 

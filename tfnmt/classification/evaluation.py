@@ -1,5 +1,6 @@
 """Accuracy, loss and parses of a classifier on files of labelled sentences."""
 
+import logging
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -17,7 +18,8 @@ from tfnmt.data.examples import SentenceReader
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import PAD, REDUCE, SHIFT
-from tfnmt.training.runs import say
+
+logger = logging.getLogger(__name__)
 
 
 def evaluate_classifier(model: Classifier, files: Sequence[str | Path], batch_size: int = 128) -> dict[str, float]:
@@ -39,7 +41,7 @@ def evaluate_classifier(model: Classifier, files: Sequence[str | Path], batch_si
     """
     dataset = evaluation_dataset(model.configuration, files)
     if dataset.summary.skipped:
-        say(f"{', '.join(map(str, files))}: {dataset.summary}")
+        logger.info("%s: %s", ", ".join(map(str, files)), dataset.summary)
     batches = evaluation_batches(dataset, model.tokenizer, batch_size)
     for inputs, _ in batches.take(1):
         model.predict_on_batch(inputs)  # traces the model before the clock starts
@@ -81,7 +83,7 @@ def evaluation_dataset(configuration: ClassifierConfiguration, files: Sequence[s
         return ExampleDataset(task, files, SentenceReader(parses=True))
     except UserError as error:
         dataset = ExampleDataset(task, files, SentenceReader(parses=False))
-        say(f"parses are not evaluated: {error}")
+        logger.info("parses are not evaluated: %s", error)
         return dataset
 
 

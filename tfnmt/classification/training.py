@@ -1,5 +1,6 @@
 """Training a classifier on files of labelled sentences."""
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,9 +19,13 @@ from tfnmt.data.tasks import TASKS
 from tfnmt.data.vectors import read_vectors, vectors_size
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizers import WordTokenizer, load_tokenizer
+from tfnmt.training.model_directory import load_weights
 from tfnmt.training.optimizers import make_optimizer
+from tfnmt.training.preparation import copy_weights, initial_model, prepare_run, save_description
 from tfnmt.training.progress import Progress
-from tfnmt.training.runs import claim, initial_model, run_training, say, start_from
+from tfnmt.training.run import TrainingRun, train
+
+logger = logging.getLogger(__name__)
 
 
 def train_classifier(
@@ -30,55 +35,48 @@ def train_classifier(
     dev_files: Sequence[str | Path],
     vectors: str | Path | None = None,
     resume: bool = False,
-    watch: Callable[[Classifier, ExampleDataset], Sequence[keras.callbacks.Callback]] | None = None,
+    make_callbacks: Callable[[Classifier, ExampleDataset], Sequence[keras.callbacks.Callback]] | None = None,
 ) -> tuple[Classifier, Progress]:
-    """Train a classifier on files of examples; write the model, checkpoints and history.csv to a directory.
+    """Train a classifier on files and leave it in a directory, with checkpoints and history.csv.
 
     Args:
         directory: the model directory.
-        preset: all configurations.
-        training_files, dev_files: paths of files of the task.
-        vectors: a file of pretrained word vectors, see `tfnmt.data.vectors`; None for random ones.
-        resume: as for `train_translator`.
-        watch: called with the model and the dev dataset, gives further callbacks for the run.
+        preset: all that the run depends on, but the data.
+        training_files, dev_files: paths of examples of the preset's task.
+        vectors: a file of word vectors to start from, see `tfnmt.data.vectors`; None for random ones.
+        resume: as in `train_translator`.
+        make_callbacks: gives further Keras callbacks for the run of a model, scored on these dev examples.
 
     Returns:
-        (the model with the weights of the best dev score, the progress of its run).
+        The classifier with the weights of the best dev score, and the run's progress.
 
     Raises:
         UserError: anything wrong with the files, the configuration or the disk.
     """
-    directory = Path(directory)
-    if vectors is not None and preset.training.initial is not None:
-        raise UserError(
-            f"{vectors}: the word vectors come from initial={preset.training.initial} already; give only one of them"
-        )
-    if vectors is not None:
-        sized = preset.model.replace(embedding_size=vectors_size(vectors))
-        preset = preset.replace(model=sized)
-    c, training = preset.model, preset.training
+    directory, preset = Path(directory), _with_vectors(preset, vectors)
+    training, batch_size = preset.training, preset.examples.batch_size
     require(not training.mixed_precision, "mixed_precision", True, "false for classifiers")
-    begun = claim(directory, preset, resume, measures=("accuracy", "loss"))
+    resuming = prepare_run(directory, preset, resume, measures=("accuracy", "loss"))
     initial = initial_model(training, directory, Classifier)
     examples, dev_examples = _read(preset, training_files, dev_files)
-    if begun:
+    if resuming:
         tokenizer = load_tokenizer(directory, "words")
     elif initial is not None:
         tokenizer = initial.tokenizer
     else:
         # Words of the dev files alone have vectors too, if these are given and need not be learned.
         counts = examples.word_counts + (dev_examples.word_counts if vectors else Counter())
-        tokenizer = WordTokenizer.from_counts(counts, c.vocabulary_size, c.lowercase)
+        tokenizer = WordTokenizer.from_counts(counts, preset.model.vocabulary_size, preset.model.lowercase)
+
     keras.utils.set_random_seed(training.seed)
-    model = Classifier(c, tokenizer, training.label_smoothing)
+    model = Classifier(preset.model, tokenizer, training.label_smoothing)
     if initial is not None:
-        start_from(model, initial, training.initial)
+        copy_weights(initial, model, training.initial)
     if vectors is not None:
         matrix, coverage = read_vectors(vectors, tokenizer, training.seed, examples.word_counts)
         model.encoder.embedding.E.embeddings.assign(matrix)
-        say(f"{vectors}: {coverage}")
-    say(f"{model.count_params():,} weights; {tokenizer.vocabulary_size:,} words")
-    batch_size = preset.examples.batch_size
+        logger.info("%s: %s", vectors, coverage)
+    logger.info("%s weights; %s words", f"{model.count_params():,}", f"{tokenizer.vocabulary_size:,}")
     batches_per_epoch = number_of_batches(examples, batch_size)
     model.compile(make_optimizer(training, training.epochs * batches_per_epoch // training.accumulation_steps))
     dev_batches = evaluation_batches(dev_examples, tokenizer, batch_size)
@@ -89,8 +87,31 @@ def train_classifier(
     def dev_scores():
         return {f"dev_{name}": float(value) for name, value in evaluate_batches(model, dev_batches).items()}
 
-    callbacks = watch(model, dev_examples) if watch else ()
-    return run_training(directory, preset, model, model, batches, batches_per_epoch, dev_scores, begun, callbacks)
+    run = TrainingRun(
+        directory=directory,
+        configuration=training,
+        model=model,
+        batches=batches,
+        batches_per_epoch=batches_per_epoch,
+        dev_scores=dev_scores,
+        resuming=resuming,
+        callbacks=make_callbacks(model, dev_examples) if make_callbacks else (),
+    )
+    save_description(model, directory, preset, resuming)
+    progress = train(run)
+    load_weights(model, directory)
+    return model, progress
+
+
+def _with_vectors(preset, vectors):
+    """The preset, with the size of the word vectors in a file."""
+    if vectors is None:
+        return preset
+    if preset.training.initial is not None:
+        raise UserError(
+            f"{vectors}: the word vectors come from initial={preset.training.initial} already; give only one of them"
+        )
+    return preset.replace(model=preset.model.replace(embedding_size=vectors_size(vectors)))
 
 
 def _read(preset, training_files, dev_files):
@@ -98,12 +119,10 @@ def _read(preset, training_files, dev_files):
     c, spec = preset.model, ENCODERS[preset.model.encoder]
     reader = SentenceReader(spec.trains_on_parses, preset.examples.broken_trees)
     examples = ExampleDataset(TASKS[c.task], training_files, reader, preset.examples.maximum_length)
-    if (
-        spec.predicts_parses and not spec.trains_on_parses
-    ):  # compare its parses with those of the dev files all the same
+    if spec.predicts_parses and not spec.trains_on_parses:  # its parses are compared with those of the dev files
         dev_examples = evaluation_dataset(c, dev_files)
     else:
         dev_examples = ExampleDataset(TASKS[c.task], dev_files, reader)
     for files, dataset in ((training_files, examples), (dev_files, dev_examples)):
-        say(f"{', '.join(map(str, files))}: {dataset.summary}")
+        logger.info("%s: %s", ", ".join(map(str, files)), dataset.summary)
     return examples, dev_examples

@@ -30,12 +30,12 @@ def add_options(parser: CommandParser) -> None:
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
-    from tfnmt.files import written_whole
+    from tfnmt.files import atomic_write
 
     exclude = {text for path in arguments.exclude for text in expressions(path)}
     lines = islice(draw_lines(arguments.seed, exclude, arguments.levels), arguments.count)
     with (
-        written_whole(arguments.output, way_out="name another --output") as part,
+        atomic_write(arguments.output, way_out="name another --output") as part,
         open(part, "w", encoding="utf-8") as file,
     ):
         file.writelines(line + "\n" for line in lines)

@@ -5,9 +5,12 @@ With it, `tfnmt translate`, `export` and `benchmark` score these words alone: fa
 
 import argparse
 import itertools
+import logging
 from typing import TextIO
 
 from tfnmt.commands.parser import CommandParser, positive
+
+logger = logging.getLogger(__name__)
 
 
 def add_options(parser: CommandParser) -> None:
@@ -25,7 +28,6 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     import tfnmt
     from tfnmt.data.parallel import ParallelFiles
     from tfnmt.text.framing import encoder_inputs
-    from tfnmt.training.runs import say
     from tfnmt.translation.shortlist import Shortlist, translation_table
 
     model = tfnmt.load(arguments.model, "translator")
@@ -43,4 +45,4 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     table, occurrences = translation_table(pairs(), sizes[0], sizes[1], arguments.words_per_word)
     frequent = occurrences.argsort()[::-1][: arguments.frequent]
     Shortlist(table, frequent, sizes[1]).save(arguments.output)
-    say(f"{arguments.output}: {arguments.words_per_word} translations of each of {sizes[0]:,} words")
+    logger.info("%s: %d translations of each of %s words", arguments.output, arguments.words_per_word, f"{sizes[0]:,}")

@@ -50,9 +50,9 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     share_processors(preset.model.micro_batches)
     with tempfile.TemporaryDirectory() as directory:
         files, dev_files = _chosen_files(arguments, directory)
-        watch = tensorboard_callbacks(arguments.output, preset, profile_steps) if not arguments.no_board else None
+        callbacks = tensorboard_callbacks(arguments.output, preset, profile_steps) if not arguments.no_board else None
         _, progress = train_classifier(
-            arguments.output, preset, files, dev_files, arguments.vectors, arguments.resume, watch
+            arguments.output, preset, files, dev_files, arguments.vectors, arguments.resume, callbacks
         )
     print_best_score(arguments.output, preset.training.selection, progress, output)
 

@@ -46,10 +46,10 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     share_processors(preset.model.micro_batches)
     with tempfile.TemporaryDirectory() as directory:
         files, dev_files = chosen_parallel_files(arguments, directory)
-        watch = (
+        callbacks = (
             tensorboard_callbacks(arguments.output, preset, dev_files, profile_steps)
             if not arguments.no_board
             else None
         )
-        _, progress = train_translator(arguments.output, preset, files, dev_files, arguments.resume, watch)
+        _, progress = train_translator(arguments.output, preset, files, dev_files, arguments.resume, callbacks)
     print_best_score(arguments.output, preset.training.selection, progress, output)

@@ -15,7 +15,7 @@ from tfnmt.inspection.projector import word_table, write_projector
 from tfnmt.inspection.tensorboard import LOGS, SummaryCallback, TrainingSummaries, preset_settings
 from tfnmt.inspection.trees import draw_trees
 from tfnmt.text.brackets import from_brackets
-from tfnmt.training.callbacks import averaged_weights
+from tfnmt.training.keras_internals import averaged_weights
 
 DRAWN_SENTENCES = 3
 """Dev sentences whose trees are drawn."""
@@ -26,7 +26,7 @@ LONGEST_DRAWN = 25
 def tensorboard_callbacks(
     directory: str | Path, preset: Any, profile_steps: tuple[int, int] | None = None
 ) -> Callable[[Classifier, Iterable[Example]], list[keras.callbacks.Callback]]:
-    """What `train_classifier` takes as `watch`: a function that makes callbacks which write to DIRECTORY/logs.
+    """What `train_classifier` takes as `make_callbacks`: a function that makes callbacks which write to DIRECTORY/logs.
 
     Args:
         directory: the model directory.

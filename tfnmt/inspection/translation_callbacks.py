@@ -13,7 +13,7 @@ from tfnmt.inspection.figures import figure_image
 from tfnmt.inspection.projector import word_table, write_projector
 from tfnmt.inspection.summary_vectors import summary_vectors
 from tfnmt.inspection.tensorboard import LOGS, SummaryCallback, TrainingSummaries, preset_settings
-from tfnmt.training.callbacks import averaged_weights
+from tfnmt.training.keras_internals import averaged_weights
 from tfnmt.translation.translator import Translator
 
 TRANSLATED_SENTENCES = 5
@@ -26,7 +26,7 @@ PROJECTED_SENTENCES = 500
 def tensorboard_callbacks(
     directory: str | Path, preset: Any, dev_files: ParallelFiles, profile_steps: tuple[int, int] | None = None
 ) -> Callable[[Translator], list[keras.callbacks.Callback]]:
-    """What `train_translator` takes as `watch`: a function that makes callbacks which write to DIRECTORY/logs.
+    """What `train_translator` takes as `make_callbacks`: a function that makes callbacks which write to DIRECTORY/logs.
 
     Args:
         directory: the model directory.

@@ -7,7 +7,7 @@ from google.protobuf import text_format
 from tensorflow_serving.config.model_server_config_pb2 import ModelConfig, ModelServerConfig
 
 from tfnmt.errors import UserError
-from tfnmt.files import written_whole
+from tfnmt.files import atomic_write
 
 MODELS, BATCHING, MONITORING, COMPOSE = "models.config", "batching.config", "monitoring.config", "compose.yaml"
 # The folder of servables within the container. In a base_path, it stands for the folder that models.config is in.
@@ -69,11 +69,11 @@ def register(directory: str | Path, name: str) -> None:
     server = read_models(directory) if path.exists() else ModelServerConfig()
     if name not in [model.name for model in server.model_config_list.config]:
         server.model_config_list.config.add(name=name, base_path=f"{MOUNTED}/{name}", model_platform="tensorflow")
-        with written_whole(path) as part:
+        with atomic_write(path) as part:
             part.write_text(text_format.MessageToString(server), encoding="utf-8")
     for file, text in _DEFAULT_FILES.items():
         if not (directory / file).exists():
-            with written_whole(directory / file) as part:
+            with atomic_write(directory / file) as part:
                 part.write_text(text, encoding="utf-8")
 
 

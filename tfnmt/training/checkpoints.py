@@ -1,104 +1,122 @@
 """Checkpoints of a run: weights, optimizer, dropout's random state and progress, the newest few of them."""
 
+import logging
 import re
 import shutil
-import sys
+from collections.abc import Iterable
 from pathlib import Path
 
+import keras
 import tensorflow as tf
 
 from tfnmt.errors import UserError
-from tfnmt.files import saving
+from tfnmt.files import file_errors
+from tfnmt.training.progress import Progress
+
+logger = logging.getLogger(__name__)
+
+UNREADABLE = "unreadable-"
+
+# Of a file that is missing, broken or of another model: TensorFlow's own errors; those that its reader of checkpoints
+# turns a status into (IndexError, RuntimeError, ValueError); AssertionError for a variable that is not there.
+READING_ERRORS = (OSError, tf.errors.OpError, IndexError, RuntimeError, ValueError, AssertionError)
 
 
 class Checkpoints:
-    """Saves and restores a run, with `tf.train.Checkpoint`, which checks what it reads.
+    """Saves and restores a run with `tf.train.Checkpoint`, which verifies what it reads.
 
-    Each is a pair of files, step-N.data-00000-of-00001 and, written last, step-N.index. Which are there is read off the
-    directory, so that no list of them can be wrong.
+    A checkpoint is two files, step-N.data-00000-of-00001 and, written last, step-N.index. The directory itself is the
+    list of checkpoints; there is no second list that could disagree with it.
 
     Args:
-        directory: where checkpoints are kept; made when the first is saved.
+        directory: where checkpoints are; made when the first is saved.
         model: a compiled Keras model with a built optimizer.
-        progress: the run's `Progress`.
-        keep: how many of the newest are kept.
+        progress: the run's progress.
+        keep: how many of the newest to keep.
     """
 
-    def __init__(self, directory, model, progress, keep):
+    def __init__(self, directory: str | Path, model: keras.Model, progress: Progress, keep: int):
         self.directory = Path(directory)
         self.progress, self.keep = progress, keep
         self.text = tf.Variable(progress.to_tensor())
-        # In their order and not by name: Keras counts on in the names of what one process makes.
+        # By their order, not by name: Keras numbers the names of all that one process makes.
         self.variables = [variable.value for variable in model.variables + model.optimizer.variables]
         self.checkpoint = tf.train.Checkpoint(progress=self.text, variables=self.variables)
 
-    def newest(self):
+    def newest(self) -> Path | None:
         """The path of the newest checkpoint, without ".index"; None if there is none."""
-        return next((self.directory / name for name in self._newest_first()), None)
+        return next((self.directory / name for name in checkpoint_names(self.directory)), None)
 
-    def all_finite(self):
-        """Whether no weight and nothing of the optimizer is infinite or not a number."""
+    def all_finite(self) -> bool:
+        """Whether all weights and all variables of the optimizer are finite."""
         floats = [variable for variable in self.variables if variable.dtype.is_floating]
         return all(bool(tf.reduce_all(tf.math.is_finite(variable))) for variable in floats)
 
-    def save(self):
+    def save(self) -> None:
         """Write a checkpoint, then delete the oldest beyond `keep`.
 
         Raises:
-            UserError: the disk is full or refuses otherwise; the half-written checkpoint is removed, older ones stay.
+            UserError: the file system refuses, for example because it is full; the half-written checkpoint is removed,
+                older ones stay.
         """
         name = f"step-{self.progress.steps}"
         self.text.assign(self.progress.to_tensor())
         try:
-            with saving(self.directory / name):
+            with file_errors(self.directory / name):
                 self.directory.mkdir(parents=True, exist_ok=True)
                 self.checkpoint.write(str(self.directory / name))
         except UserError:
-            self._remove_all_but(kept for kept in self._newest_first() if kept != name)
+            self._remove_all_but(other for other in checkpoint_names(self.directory) if other != name)
             raise
-        self._remove_all_but(self._newest_first()[: self.keep])
+        self._remove_all_but(checkpoint_names(self.directory)[: self.keep])
 
-    def restore(self):
-        """Go back to the newest checkpoint that can be read; True if there is one, False if there is none at all.
+    def restore(self) -> bool:
+        """Go back to the newest checkpoint that can be read. Newer ones are set aside, as unreadable-step-N.
+
+        Returns:
+            Whether there is a checkpoint.
 
         Raises:
             UserError: there are some, and none of them can be read.
         """
-        found = self._newest_first()
-        for i, name in enumerate(found):
+        names = checkpoint_names(self.directory)
+        for i, name in enumerate(names):
             try:
                 self.checkpoint.read(str(self.directory / name)).assert_existing_objects_matched()
                 self.progress.restore(self.text.numpy())
-            except Exception as error:  # TensorFlow has many kinds for a broken file
+            except READING_ERRORS as error:
                 reason = str(error).strip().splitlines()[0][:200]
-                print(
-                    f"{self.directory / name}: this checkpoint cannot be read, trying the one before it ({reason})",
-                    file=sys.stderr,
-                )
+                path = self.directory / name
+                logger.warning("%s: this checkpoint cannot be read, trying the one before it (%s)", path, reason)
             else:
-                self._remove_all_but(found[i:])
+                self._set_aside(names[:i])
+                self._remove_all_but(names[i:])
                 return True
-        if found:
+        if names:
             raise UserError(f"{self.directory}: no checkpoint there can be read; train anew, in another directory")
         return False
 
-    def _newest_first(self):
-        return checkpoint_names(self.directory)
+    def _set_aside(self, names: Iterable[str]) -> None:
+        for name in names:
+            for path in sorted(self.directory.glob(f"{name}.*"), reverse=True):  # the .index before its .data
+                path.rename(path.with_name(UNREADABLE + path.name))
 
-    def _remove_all_but(self, kept):
-        """Remove other checkpoints, and what is left of any that were never finished."""
-        kept = set(kept)
+    def _remove_all_but(self, names: Iterable[str]) -> None:
+        """Remove other checkpoints, and the remains of any that were never finished."""
+        names = set(names)
         for path in sorted(self.directory.glob("step-*"), reverse=True):  # the .index before its .data
             name = path.name.split(".")[0].removesuffix("_temp")
-            if _step(name) and (name not in kept or path.is_dir()):
+            if _step(name) is not None and (name not in names or path.is_dir()):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def checkpoint_names(directory):
+def checkpoint_names(directory: str | Path) -> list[str]:
     """The names of the checkpoints in a directory, such as "step-500", newest first."""
-    names = [path.stem for path in Path(directory).glob("step-*.index") if _step(path.stem)]
-    return sorted(names, key=lambda name: int(_step(name)[1]), reverse=True)
+    names = [path.stem for path in Path(directory).glob("step-*.index") if _step(path.stem) is not None]
+    return sorted(names, key=_step, reverse=True)
 
 
 def _step(name):
-    return re.fullmatch(r"step-(\d+)", name)
+    """500 of "step-500"; None of other names."""
+    match = re.fullmatch(r"step-(\d+)", name)
+    return match and int(match[1])

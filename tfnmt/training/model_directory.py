@@ -3,47 +3,51 @@
 import io
 import json
 from pathlib import Path
+from typing import Any
 
-from tfnmt.configuration import from_json
+import keras
+
+from tfnmt.configuration import Configuration, from_json
 from tfnmt.errors import UserError
-from tfnmt.files import saving, written_whole
+from tfnmt.files import atomic_write, file_errors
 from tfnmt.text.tokenizers import load_tokenizer
 
 CONFIGURATION, WEIGHTS = "config.json", "model.weights.h5"
+CHECKPOINTS, HISTORY = "checkpoints", "history.csv"
 
 
-def save_tokenizers(model, directory):
+def save_tokenizers(model: keras.Model, directory: str | Path) -> None:
     """Write a model's tokenizers; the directory is made if need be."""
     directory = Path(directory)
-    with saving(directory):
+    with file_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
         for name, tokenizer in zip(model.tokenizer_names, model.tokenizers, strict=True):
             tokenizer.save(directory, name)
 
 
-def save_configuration(model, directory, **more):
+def save_configuration(model: keras.Model, directory: str | Path, **more: Configuration) -> None:
     """Write config.json: a model's kind, its configuration and `more` configurations, by name."""
     configurations = {"model": model.configuration} | more
     description = {"kind": model.kind} | {name: value.model_dump(mode="json") for name, value in configurations.items()}
-    with written_whole(Path(directory, CONFIGURATION)) as part:
+    with atomic_write(Path(directory, CONFIGURATION)) as part:
         part.write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
 
 
-def save_weights(model, directory):
-    """Write a model's weights in place of those in the directory."""
-    file = _InMemory()  # HDF5 takes the whole process with it when it writes to a disk that is full
+def save_weights(model: keras.Model, directory: str | Path) -> None:
+    """Write a model's weights, over those in the directory."""
+    file = _InMemory()  # HDF5 ends the whole process when it writes to a full disk
     model.save_weights(file)
-    with written_whole(Path(directory, WEIGHTS)) as part:
+    with atomic_write(Path(directory, WEIGHTS)) as part:
         part.write_bytes(file.getbuffer())
 
 
 class _InMemory(io.BytesIO):
     def __str__(self):
-        return WEIGHTS  # Keras looks at the end of the name
+        return WEIGHTS  # Keras checks the extension
 
 
-def read_configuration(directory, **classes):
-    """The configurations that config.json keeps under the names given, each of the class given.
+def read_configuration(directory: str | Path, **classes: type[Configuration]) -> dict[str, Any]:
+    """The configurations in config.json under these names, each of the class given.
 
     Raises:
         UserError: config.json is missing or broken.
@@ -55,8 +59,8 @@ def read_configuration(directory, **classes):
     return {name: from_json(cls, description[name], path) for name, cls in classes.items()}
 
 
-def read_kind(directory):
-    """The kind of model that a directory holds, "translator" or "classifier".
+def read_kind(directory: str | Path) -> str:
+    """The kind of model in a directory, "translator" or "classifier".
 
     Raises:
         UserError: config.json is missing or broken.
@@ -79,8 +83,8 @@ def _read_description(directory):
     return description
 
 
-def load_model(cls, directory):
-    """The model of class `cls` in a directory, as training left it: the weights with the best dev score.
+def load_model(cls: type[keras.Model], directory: str | Path) -> keras.Model:
+    """The model of class `cls` in a directory, with the weights of the best dev score.
 
     Raises:
         UserError: a file is missing, broken or cut short, or the model is of another kind; names it.
@@ -94,8 +98,8 @@ def load_model(cls, directory):
     return model
 
 
-def load_weights(model, directory):
-    """Give a model the weights in a directory.
+def load_weights(model: keras.Model, directory: str | Path) -> None:
+    """Load the weights in a directory into a model.
 
     Raises:
         UserError: they are missing, broken or of another model.

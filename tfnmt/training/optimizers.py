@@ -1,38 +1,31 @@
 """Keras's optimizers and schedules, as a `TrainingConfiguration` asks for them."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import keras
 import tensorflow as tf
 
-
-class _KnowsGradientNorm:
-    """Keeps the norm of the whole gradient, before it is clipped by that norm, in the variable `gradient_norm`."""
-
-    def build(self, variables):
-        super().build(variables)
-        self.gradient_norm = self.add_variable((), dtype="float32", name="gradient_norm")
-
-    def _clip_gradients(self, grads):
-        # Keras's own would read all gradients once more to find the same norm.
-        norm = tf.linalg.global_norm([tf.cast(gradient, tf.float32) for gradient in grads])
-        self.gradient_norm.assign(norm)
-        if self.global_clipnorm is None:
-            return grads
-        kept = self.global_clipnorm / tf.maximum(norm, self.global_clipnorm)
-        return [gradient * tf.cast(kept, gradient.dtype) for gradient in grads]
+from tfnmt.training.configuration import TrainingConfiguration
+from tfnmt.training.keras_internals import OptimizerInternals, variable_handle
 
 
 @keras.saving.register_keras_serializable("tfnmt")
-class Adam(_KnowsGradientNorm, keras.optimizers.Adam):
-    """Keras's Adam (Kingma & Ba 2015) with `gradient_norm`, each weight updated in one pass over it, not a dozen."""
+class Adam(OptimizerInternals, keras.optimizers.Adam):
+    """Keras's Adam (Kingma & Ba 2015) with `gradient_norm`. Each weight is updated by one operation, not a dozen; with
+    `amsgrad`, as Keras does it."""
 
-    def update_step(self, gradient, variable, learning_rate):
-        index = self._get_variable_index(variable)
+    def update_step(self, gradient: tf.Tensor, variable: Any, learning_rate: Any) -> None:
+        """One update of one weight."""
+        if self.amsgrad:
+            super().update_step(gradient, variable, learning_rate)
+            return
         beta_1, beta_2 = (tf.cast(beta, variable.dtype) for beta in (self.beta_1, self.beta_2))
         step = tf.cast(self.iterations + 1, variable.dtype)
         tf.raw_ops.ResourceApplyAdam(
-            var=_handle(variable),
-            m=_handle(self._momentums[index]),
-            v=_handle(self._velocities[index]),
+            var=variable_handle(variable),
+            m=self.slot("momentum", variable),
+            v=self.slot("velocity", variable),
             beta1_power=beta_1**step,
             beta2_power=beta_2**step,
             lr=tf.cast(learning_rate, variable.dtype),
@@ -44,44 +37,50 @@ class Adam(_KnowsGradientNorm, keras.optimizers.Adam):
 
 
 @keras.saving.register_keras_serializable("tfnmt")
-class Adadelta(_KnowsGradientNorm, keras.optimizers.Adadelta):
+class Adadelta(OptimizerInternals, keras.optimizers.Adadelta):
     """Keras's Adadelta (Zeiler 2012) with `gradient_norm`."""
 
 
 @keras.saving.register_keras_serializable("tfnmt")
-class RMSprop(_KnowsGradientNorm, keras.optimizers.RMSprop):
-    """Keras's RMSprop (Tieleman & Hinton 2012) with `gradient_norm`, each weight updated in one pass over it."""
+class RMSprop(OptimizerInternals, keras.optimizers.RMSprop):
+    """Keras's RMSprop (Tieleman & Hinton 2012) with `gradient_norm`. Each weight is updated by one operation; if
+    `centered`, as Keras does it.
 
-    def build(self, variables):
-        super().build(variables)
-        self.last_steps = self.add_optimizer_variables(self._trainable_variables, "last_step")
+    The operation writes each step into a variable as large as the weight, the momentum's. It has to be there without
+    momentum too, as the operation's working memory.
+    """
 
-    def update_step(self, gradient, variable, learning_rate):
-        index = self._get_variable_index(variable)
+    def build(self, variables: Sequence[keras.Variable]) -> None:
+        """Make the optimizer's variables."""
+        if not self.built:
+            super().build(variables)
+            if not self.momentum and not self.centered:
+                self.add_optimizer_variables(variables, "momentum")
+
+    def update_step(self, gradient: tf.Tensor, variable: Any, learning_rate: Any) -> None:
+        """One update of one weight."""
+        if self.centered:
+            super().update_step(gradient, variable, learning_rate)
+            return
         tf.raw_ops.ResourceApplyRMSProp(
-            var=_handle(variable),
-            ms=_handle(self._velocities[index]),
-            mom=_handle(self.last_steps[index]),  # the operation wants it, though there is no momentum
+            var=variable_handle(variable),
+            ms=self.slot("velocity", variable),
+            mom=self.slot("momentum", variable),
             lr=tf.cast(learning_rate, variable.dtype),
             rho=self.rho,
-            momentum=0.0,
+            momentum=self.momentum,
             epsilon=self.epsilon,
             grad=tf.cast(tf.convert_to_tensor(gradient), variable.dtype),
         )
 
 
 @keras.saving.register_keras_serializable("tfnmt")
-class SGD(_KnowsGradientNorm, keras.optimizers.SGD):
+class SGD(OptimizerInternals, keras.optimizers.SGD):
     """Keras's gradient descent with `gradient_norm`."""
 
 
-def _handle(variable):
-    """What TensorFlow's own operations know a variable by."""
-    return (variable.value if isinstance(variable, keras.Variable) else variable).handle
-
-
-def make_optimizer(configuration, total_steps):
-    """The Keras optimizer of a `TrainingConfiguration`; `total_steps` is how many updates a cosine schedule spans."""
+def make_optimizer(configuration: TrainingConfiguration, total_steps: int) -> keras.optimizers.Optimizer:
+    """The optimizer that a configuration asks for; `total_steps` is how many updates a cosine schedule spans."""
     kinds = {"adam": Adam, "adadelta": Adadelta, "rmsprop": RMSprop, "sgd": SGD}
     options = {"global_clipnorm": configuration.clip_norm}
     if configuration.weight_decay:
@@ -104,20 +103,22 @@ def _learning_rate(configuration, total_steps):
         return InverseSquareRoot(highest, max(1, warmup))
     if warmup:
         return Warmup(highest, warmup)
-    return highest  # a number becomes a variable of the optimizer, which the plateau schedule halves
+    return highest  # becomes a variable of the optimizer, which the plateau schedule halves
 
 
 @keras.saving.register_keras_serializable("tfnmt")
 class Warmup(keras.optimizers.schedules.LearningRateSchedule):
-    """Grows in a straight line to `highest` over `steps` updates, and stays."""
+    """Grows linearly to `highest` over `steps` updates, then stays."""
 
-    def __init__(self, highest, steps):
+    def __init__(self, highest: float, steps: int):
         self.highest, self.steps = highest, steps
 
-    def __call__(self, step):
+    def __call__(self, step: tf.Tensor) -> tf.Tensor:
+        """The learning rate of that update, counted from 0."""
         return self.highest * tf.minimum(1.0, (tf.cast(step, tf.float32) + 1.0) / self.steps)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, float]:
+        """The arguments of the class."""
         return {"highest": self.highest, "steps": self.steps}
 
 
@@ -125,6 +126,7 @@ class Warmup(keras.optimizers.schedules.LearningRateSchedule):
 class InverseSquareRoot(Warmup):
     """Grows as `Warmup`, then falls with 1/√step (Vaswani et al. 2017, section 5.3)."""
 
-    def __call__(self, step):
+    def __call__(self, step: tf.Tensor) -> tf.Tensor:
+        """The learning rate of that update, counted from 0."""
         falling = tf.sqrt(self.steps / tf.maximum(tf.cast(step, tf.float32) + 1.0, self.steps))
         return super().__call__(step) * falling

@@ -1,84 +1,99 @@
-"""A training run: Keras's `fit` on data that can be taken up anywhere, with checkpoints, dev scores and resumption."""
+"""A training run: Keras's `fit` on data that can be resumed at any batch, with checkpoints and dev scores."""
 
+import dataclasses
+import logging
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import keras
 import tensorflow as tf
 
 from tfnmt.errors import UserError
-from tfnmt.training.callbacks import KeepPlace, ScoreEpoch
+from tfnmt.training.callbacks import CheckpointCallback, DevScoringCallback
 from tfnmt.training.checkpoints import Checkpoints
+from tfnmt.training.configuration import TrainingConfiguration
+from tfnmt.training.model_directory import CHECKPOINTS
 from tfnmt.training.progress import Progress
 
-CHECKPOINTS = "checkpoints"
-HISTORY = "history.csv"
+logger = logging.getLogger(__name__)
 
 
-def train(
-    model, batches, batches_per_epoch, dev_scores, save_best, directory, configuration, resume=False, callbacks=()
-):
-    """Train a compiled model.
+@dataclasses.dataclass(frozen=True)
+class TrainingRun:
+    """What is trained, on what, and where it is saved."""
 
-    Args:
-        model: a compiled Keras model whose weights exist.
-        batches: `batches(epoch, skip) -> tf.data.Dataset`, one epoch in the order that `epoch` decides (an int64
-            variable, read anew each time iteration starts), without its first `skip` batches (an integer).
-        batches_per_epoch: how many there are in every epoch.
-        dev_scores: `dev_scores() -> dictionary` of figures, "dev_loss" and that which selection names, such as
-            "dev_bleu", among them.
-        save_best: called when the present weights have the best dev score.
-        directory: where checkpoints/ and history.csv go.
-        configuration: a `TrainingConfiguration`.
-        resume: go on from the newest checkpoint that can be read, from the beginning if there is none.
-        callbacks: further Keras callbacks; they find the dev scores in the logs of an epoch's end.
+    directory: Path
+    """The model directory, for checkpoints/, history.csv and the best weights."""
+    configuration: TrainingConfiguration
+    model: keras.Model
+    """A compiled model whose weights exist."""
+    batches: Callable[[tf.Variable, int], tf.data.Dataset]
+    """`batches(epoch, skip)`: one epoch in the order that `epoch` decides, an int64 variable which is read anew each
+    time iteration starts, without its first `skip` batches."""
+    batches_per_epoch: int
+    """In every epoch."""
+    dev_scores: Callable[[], dict[str, float]]
+    """Scores of the model's present weights on dev data: "dev_loss" and that of `configuration.selection`, such as
+    "dev_bleu", among others."""
+    resuming: bool = False
+    """Whether to go on from the newest readable checkpoint; from the beginning if there is none."""
+    callbacks: Sequence[keras.callbacks.Callback] = ()
+    """Further callbacks; at the end of an epoch they find the dev scores in the logs."""
+
+    def is_over(self, progress: Progress) -> bool:
+        """Whether it has had all its epochs or steps, or was stopped for not getting better."""
+        c = self.configuration
+        return (
+            progress.epoch >= c.epochs
+            or (c.steps is not None and progress.steps >= c.steps)
+            or (c.patience is not None and progress.epoch - progress.best_epoch >= c.patience)
+        )
+
+
+def train(run: TrainingRun) -> Progress:
+    """Train a run's model, to the end of the run.
 
     Returns:
-        The `Progress` at the end.
+        The progress at the end.
 
     Raises:
-        UserError: the loss is no number any more, or the disk is full (the last good checkpoint is kept); the
-            checkpoints are broken, or of a run on other data.
+        UserError: the loss is not finite, or the disk is full (the last good checkpoint is kept); the checkpoints are
+            broken, or of a run on other data.
     """
-    directory = Path(directory)
+    configuration, model = run.configuration, run.model
     model.optimizer.build(model.trainable_variables)
-    progress = Progress(batches_per_epoch)
-    checkpoints = Checkpoints(directory / CHECKPOINTS, model, progress, configuration.keep_checkpoints)
+    progress = Progress(run.batches_per_epoch)
+    checkpoints = Checkpoints(run.directory / CHECKPOINTS, model, progress, configuration.keep_checkpoints)
     epoch = tf.Variable(0, dtype=tf.int64)
-    keep_place = KeepPlace(progress, checkpoints, epoch, configuration.checkpoint_steps, configuration.steps)
-    score_epoch = ScoreEpoch(progress, keep_place, dev_scores, save_best, directory / HISTORY, configuration)
-    if resume and checkpoints.restore():
-        if progress.batches_per_epoch != batches_per_epoch:
-            raise UserError(
-                f"{directory}: the run was started on data of {progress.batches_per_epoch:,} batches an epoch,"
-                f" not {batches_per_epoch:,}; resume it with the same files"
-            )
-        done = f"{progress.epoch} epochs" + (f" and {progress.batches} batches" if progress.batches else "")
-        over = _is_over(progress, configuration)
-        print(f"{'the run is over,' if over else 'going on'} after {done}", file=sys.stderr)
+    checkpoint_callback = CheckpointCallback(run, progress, checkpoints, epoch)
+    dev_scoring = DevScoringCallback(run, progress, checkpoint_callback)
+    if run.resuming and checkpoints.restore():
+        _check_resumed(run, progress)
 
-    while not _is_over(progress, configuration):
-        left = batches_per_epoch - progress.batches
+    while not run.is_over(progress):
+        left = run.batches_per_epoch - progress.batches
         if configuration.steps is not None:
             left = min(left, configuration.steps - progress.steps)
         model.fit(
-            batches(epoch, progress.batches).take(left).apply(tf.data.experimental.assert_cardinality(left)),
+            run.batches(epoch, progress.batches).take(left).apply(tf.data.experimental.assert_cardinality(left)),
             initial_epoch=progress.epoch,
             epochs=configuration.epochs,
             shuffle=False,
-            # The progress bar comes first, so that it is complete before the scores are printed.
-            callbacks=[keras.callbacks.ProgbarLogger(), keep_place, score_epoch, *callbacks],
-            verbose=1 if sys.stderr.isatty() else 2,  # a progress bar, or a line an epoch
+            # The progress bar comes first, so that it is complete before the scores are logged.
+            callbacks=[keras.callbacks.ProgbarLogger(), checkpoint_callback, dev_scoring, *run.callbacks],
+            verbose=1 if sys.stderr.isatty() else 2,  # a progress bar, or a line for each epoch
         )
-        if not _is_over(progress, configuration):  # that was the rest of an epoch: the next has all its batches
-            checkpoints.restore()  # `fit` ends with the averages in place of the weights, if there are any
+        if not run.is_over(progress):  # that was the rest of an epoch: the next has all its batches
+            checkpoints.restore()  # `fit` ends by replacing the weights by their averages, if there are any
     return progress
 
 
-def _is_over(progress, configuration):
-    """Whether the run has had all its epochs or steps, or was stopped for getting no better."""
-    return (
-        progress.epoch >= configuration.epochs
-        or (configuration.steps is not None and progress.steps >= configuration.steps)
-        or (configuration.patience is not None and progress.epoch - progress.best_epoch >= configuration.patience)
-    )
+def _check_resumed(run, progress):
+    if progress.batches_per_epoch != run.batches_per_epoch:
+        raise UserError(
+            f"{run.directory}: the run was started on data of {progress.batches_per_epoch:,} batches an epoch,"
+            f" not {run.batches_per_epoch:,}; resume it with the same files"
+        )
+    done = f"{progress.epoch} epochs" + (f" and {progress.batches} batches" if progress.batches else "")
+    logger.info("%s after %s", "the run is over," if run.is_over(progress) else "going on", done)

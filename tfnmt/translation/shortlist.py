@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfnmt.errors import UserError
-from tfnmt.files import written_whole
+from tfnmt.files import atomic_write
 from tfnmt.search.step import NEG_INF
 from tfnmt.text.tokenizers import END, PADDING, START, UNKNOWN
 
@@ -85,7 +85,7 @@ class Shortlist(tf.Module):
 
     def save(self, path: str | Path) -> None:
         """Write it to a file (.npz); the file is written whole or not."""
-        with written_whole(path, way_out="name another file") as part, open(part, "wb") as file:
+        with atomic_write(path, way_out="name another file") as part, open(part, "wb") as file:
             size = self.target_vocabulary_size
             np.savez_compressed(
                 file, translations=self.translations, frequent=self.frequent, target_vocabulary_size=size

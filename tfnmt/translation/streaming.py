@@ -1,7 +1,7 @@
 """Translating any number of lines in constant memory."""
 
 import itertools
-import sys
+import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -11,6 +11,8 @@ from tfnmt.text.framing import LONGEST_TOKEN
 from tfnmt.text.tokenizers import Tokenizer
 from tfnmt.translation.postprocessing import Translations
 from tfnmt.translation.searcher import Searcher
+
+logger = logging.getLogger(__name__)
 
 WINDOW = 50
 """Batches read ahead, so that sentences of similar length can be translated together."""
@@ -50,7 +52,7 @@ def truncate_long(
     Args:
         sentences: an iterable of strings.
         tokenizer: counts the tokens.
-        maximum_length: tokens that a translator reads; the user is warned, on standard error, of each longer sentence.
+        maximum_length: tokens that a translator reads; a warning is logged for each longer sentence.
         file: where the sentences come from, for the warnings.
     """
     longest = LONGEST_TOKEN * maximum_length
@@ -59,8 +61,8 @@ def truncate_long(
             text = sentence[:longest]
             tokens = int(tokenizer.encode([text]).row_lengths()[0])
             if tokens > maximum_length or text != sentence:
-                warning = f"too long, only its first {maximum_length} tokens are translated"
-                print(f"{file}, line {line:,}: {warning}", file=sys.stderr)
+                place = f"{file}, line {line:,}"
+                logger.warning("%s: too long, only its first %d tokens are translated", place, maximum_length)
             sentence = text
         yield sentence
 

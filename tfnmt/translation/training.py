@@ -1,78 +1,103 @@
 """From files of sentence pairs to a trained translator."""
 
+import contextlib
+import logging
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import keras
 import tensorflow as tf
 
 from tfnmt.data.pair_batches import count_dropped, evaluation_batches, training_batches
-from tfnmt.text.tokenizers import load_tokenizer, make_tokenizers
+from tfnmt.data.parallel import ParallelFiles
+from tfnmt.errors import errors_in
+from tfnmt.text.tokenizers import Tokenizer, load_tokenizer, make_tokenizers
+from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.losses import MaskedCrossEntropy
 from tfnmt.training.metrics import Perplexity, TokenAccuracy
+from tfnmt.training.model_directory import load_weights
 from tfnmt.training.optimizers import make_optimizer
-from tfnmt.training.runs import claim, initial_model, naming, precision, run_training, say, start_from
+from tfnmt.training.preparation import copy_weights, initial_model, prepare_run, save_description
+from tfnmt.training.progress import Progress
+from tfnmt.training.run import TrainingRun, train
 from tfnmt.translation.bleu import translation_scores
 from tfnmt.translation.evaluation import read_references
+from tfnmt.translation.presets import Preset
 from tfnmt.translation.translator import Translator
 
+logger = logging.getLogger(__name__)
 
-def train_translator(directory, preset, training_files, dev_files, resume=False, watch=None):
+DEV_BATCH_SIZE = 64
+
+
+def train_translator(
+    directory: str | Path,
+    preset: Preset,
+    training_files: ParallelFiles,
+    dev_files: ParallelFiles,
+    resume: bool = False,
+    make_callbacks: Callable[[Translator], Sequence[keras.callbacks.Callback]] | None = None,
+) -> tuple[Translator, Progress]:
     """Train a translator on files and leave it in a directory, with checkpoints and history.csv.
 
     Args:
         directory: the model directory.
-        preset: a `Preset`.
-        training_files, dev_files: `ParallelFiles`.
+        preset: all that the run depends on, but the data.
+        training_files, dev_files: sentence pairs.
         resume: go on with the run in the directory, or start it if none has begun there. `preset` must be the one it
             was started with; only how long the run is, and how often it is saved, may have changed.
-        watch: `watch(model)` gives further Keras callbacks for the run.
+        make_callbacks: gives further Keras callbacks for the run of a model.
 
     Returns:
-        (the `Translator` with the weights of the best dev score, its run's `Progress`).
+        The translator with the weights of the best dev score, and the run's progress.
 
     Raises:
         UserError: for everything wrong with the files, the configuration or the disk.
     """
-    directory = Path(directory)
-    begun = claim(directory, preset, resume, measures=("bleu", "loss"))
-    initial = initial_model(preset.training, directory, Translator)
+    directory, training = Path(directory), preset.training
+    resuming = prepare_run(directory, preset, resume, measures=("bleu", "loss"))
+    initial = initial_model(training, directory, Translator)
     for files in (training_files, dev_files):
         files.check()
-    if begun:
+    if resuming:
         tokenizers = load_tokenizer(directory, "source"), load_tokenizer(directory, "target")
     elif initial is not None:
         tokenizers = initial.tokenizers
     else:
-        with naming(training_files.source):
-            tokenizers = make_tokenizers(preset.text, *training_files.sides(), preset.training.seed)
-    keras.utils.set_random_seed(preset.training.seed)
-    model = Translator(preset.model, *tokenizers)
-    if preset.training.mixed_precision:
-        with precision("mixed_bfloat16"):
-            trained = Translator(preset.model, *tokenizers)
-    else:
-        trained = model
-    if initial is not None:
-        start_from(trained, initial, preset.training.initial)
+        with errors_in(training_files.source):
+            tokenizers = make_tokenizers(preset.text, *training_files.sides(), training.seed)
 
-    with naming(training_files.source):
+    model, trained = _new_models(preset, tokenizers)
+    if initial is not None:
+        copy_weights(initial, trained, training.initial)
+    with errors_in(training_files.source):
         dropped = count_dropped(training_files.pairs(), *tokenizers, preset.batching)
-    say(f"{training_files.source}: {dropped}")
+    logger.info("%s: %s", training_files.source, dropped)
     sizes = " and ".join(f"{tokenizer.vocabulary_size:,}" for tokenizer in tokenizers)
-    say(f"{model.count_params():,} weights; vocabularies of {sizes}")
-    total_steps = preset.training.epochs * dropped.batches // preset.training.accumulation_steps
-    compile_for_training(trained, preset.training, total_steps)
+    logger.info("%s weights; vocabularies of %s", f"{model.count_params():,}", sizes)
+    compile_for_training(trained, training, training.epochs * dropped.batches // training.accumulation_steps)
 
     def batches(epoch, skip):
-        return training_batches(training_files.pairs(), *tokenizers, preset.batching, preset.training.seed, epoch, skip)
+        return training_batches(training_files.pairs(), *tokenizers, preset.batching, training.seed, epoch, skip)
 
-    dev_scores = _dev_scoring(trained, model, dev_files)
-    callbacks = watch(model) if watch else ()
-    return run_training(directory, preset, model, trained, batches, dropped.batches, dev_scores, begun, callbacks)
+    run = TrainingRun(
+        directory=directory,
+        configuration=training,
+        model=trained,
+        batches=batches,
+        batches_per_epoch=dropped.batches,
+        dev_scores=_dev_scoring(trained, model, dev_files),
+        resuming=resuming,
+        callbacks=make_callbacks(model) if make_callbacks else (),
+    )
+    save_description(model, directory, preset, resuming)
+    progress = train(run)
+    load_weights(model, directory)
+    return model, progress
 
 
-def compile_for_training(model, configuration, total_steps):
-    """`model.compile` with what a `TrainingConfiguration` says."""
+def compile_for_training(model: Translator, configuration: TrainingConfiguration, total_steps: int) -> None:
+    """`model.compile` as a configuration asks for; `total_steps` is how many updates a cosine schedule spans."""
     model.compile(
         optimizer=make_optimizer(configuration, total_steps),
         loss=MaskedCrossEntropy(configuration.label_smoothing),
@@ -80,23 +105,42 @@ def compile_for_training(model, configuration, total_steps):
     )
 
 
-def _dev_scoring(trained, model, files):
-    """The `dev_scores` of `train`: loss, perplexity and accuracy through Keras's `evaluate`, BLEU of greedy search.
+@contextlib.contextmanager
+def dtype_policy(name: str) -> Iterator[None]:
+    """Layers made within it compute as Keras's dtype policy of that name says."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(name)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
 
-    The search is done by `model`, which is `trained` itself or, where that computes in bfloat16, one that does not.
+
+def _new_models(preset: Preset, tokenizers: tuple[Tokenizer, Tokenizer]) -> tuple[Translator, Translator]:
+    """The model in float32 and the one to train, which is the same but in mixed precision."""
+    keras.utils.set_random_seed(preset.training.seed)
+    model = Translator(preset.model, *tokenizers)
+    if not preset.training.mixed_precision:
+        return model, model
+    with dtype_policy("mixed_bfloat16"):
+        return model, Translator(preset.model, *tokenizers)
+
+
+def _dev_scoring(trained, model, files):
+    """The `dev_scores` of a run: loss, perplexity and accuracy by Keras's `evaluate`, BLEU of greedy search.
+
+    `model` searches: `trained` itself or, where that computes in bfloat16, one in float32 with the same weights.
     """
     tokenizers = model.source_tokenizer, model.target_tokenizer
-    batches = evaluation_batches(files.pairs(), *tokenizers, 64, model.configuration.maximum_source_length)
+    batches = evaluation_batches(files.pairs(), *tokenizers, DEV_BATCH_SIZE, model.configuration.maximum_source_length)
     sources, references = read_references(model, files)
-    count = -(-len(sources) // 64)
-    batches = batches.apply(tf.data.experimental.assert_cardinality(count))
+    batches = batches.apply(tf.data.experimental.assert_cardinality(-(-len(sources) // DEV_BATCH_SIZE)))
 
     def dev_scores():
         figures = trained.evaluate(batches, verbose=0, return_dict=True)
-        scores = {f"dev_{name}": value for name, value in figures.items()}
         if model is not trained:
             model.set_weights(trained.get_weights())
-        translations = model.translate(sources, beam_size=1)
-        return scores | {"dev_bleu": translation_scores(translations, references)["bleu"]}
+        bleu = translation_scores(model.translate(sources, beam_size=1), references)["bleu"]
+        return {f"dev_{name}": value for name, value in figures.items()} | {"dev_bleu": bleu}
 
     return dev_scores

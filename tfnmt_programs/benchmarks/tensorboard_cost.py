@@ -33,7 +33,9 @@ def tensorboard_cost(preset: Any, files: ParallelFiles, dev_files: ParallelFiles
     clock = _Clock()
     with tempfile.TemporaryDirectory() as directory:
         callbacks = tensorboard_callbacks(directory, preset, dev_files)
-        train_translator(directory, preset, files, dev_files, watch=lambda model: clock.around(callbacks(model)))
+        train_translator(
+            directory, preset, files, dev_files, make_callbacks=lambda model: clock.around(callbacks(model))
+        )
     seconds = clock.end - clock.start
     return {"seconds": seconds, "board_seconds": clock.spent, "share_of_time": clock.spent / seconds}
 

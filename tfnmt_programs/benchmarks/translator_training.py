@@ -46,10 +46,9 @@ from tfnmt.errors import UserError
 from tfnmt.text.tokenizer import SPECIAL_TOKENS
 from tfnmt.text.tokenizers import WordTokenizer
 from tfnmt.training.configuration import TrainingConfiguration
-from tfnmt.training.runs import precision
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.presets import find_preset
-from tfnmt.translation.training import compile_for_training
+from tfnmt.translation.training import compile_for_training, dtype_policy
 from tfnmt.translation.translator import Translator
 from tfnmt_programs.benchmarks.alternation import alternate, ratio_figures
 from tfnmt_programs.benchmarks.joeynmt_peer import joeynmt_multiplications, start_training
@@ -84,7 +83,7 @@ def compare_training(files: ParallelFiles, options: Namespace) -> dict[str, Any]
     words = sum(int(np.sum(labels != 0)) for _, labels in batches)
     sizes = len(batches), options.batch_size, words
     logger.info("%d batches of %d pairs; %d target words, END counted, in each round", *sizes)
-    with precision("mixed_bfloat16" if options.mixed_precision else "float32"):
+    with dtype_policy("mixed_bfloat16" if options.mixed_precision else "float32"):
         model = our_model(options, tokenizers)
     with start_training(model, batches, TRAINING.learning_rate, SEED, options) as peer:
         theirs = peer.answer()
