@@ -1,7 +1,7 @@
 """Send the lines of standard input to a server, this project's or TensorFlow Serving; print a line for each.
 
-The signature serving_default answers with its text (a translation, a label), every other with a JSON object. Where a
-signature takes two texts, they stand on one line with a TAB between.
+The output of the signature serving_default is plain text (a translation, a label), that of others a JSON object. For a
+signature of two inputs, each line has both texts with a TAB between them.
 """
 
 import argparse
@@ -14,14 +14,14 @@ from typing import Any, TextIO
 from tfnmt.commands.parser import CommandParser, positive
 from tfnmt.errors import UserError
 
-AT_ONCE = 32  # lines in one request: no more than batching.config lets TensorFlow Serving compute at once
+REQUEST_SIZE = 32  # lines in one request: no more than max_batch_size in batching.config
 
 
 def add_options(parser: CommandParser) -> None:
     add = parser.add_argument
     add("--url", required=True, help="http://HOST:PORT for REST, grpc://HOST:PORT for gRPC")
     add("--model", required=True, metavar="NAME", help="the model's name")
-    add("--signature", default="serving_default", metavar="S", help="what to ask for (default: serving_default)")
+    add("--signature", default="serving_default", metavar="S", help="the signature to call (default: serving_default)")
     add("--deadline", type=positive, default=60, metavar="SECONDS", help="of each request (default: 60)")
 
 
@@ -43,7 +43,7 @@ def _answers(client: Any, arguments: argparse.Namespace) -> Iterator[str]:
         raise UserError(f"{arguments.model} has no signature {arguments.signature!r}; it has {', '.join(signatures)}")
     names = signatures[arguments.signature]["inputs"]  # in alphabetical order: source before target
     lines = enumerate(sys.stdin.buffer, start=1)
-    while window := list(itertools.islice(lines, AT_ONCE)):
+    while window := list(itertools.islice(lines, REQUEST_SIZE)):
         columns = zip(*(_fields(number, line, names) for number, line in window), strict=True)
         inputs = {name: list(column) for name, column in zip(names, columns, strict=True)}
         outputs = client.predict(arguments.model, inputs, arguments.signature)

@@ -1,4 +1,4 @@
-"""Train a small translator on the project's own sample corpus, score it on the hold-out, and serve it."""
+"""Train a small translator on the project's own sample corpus, score it on the test set, and serve it."""
 
 import argparse
 import tempfile

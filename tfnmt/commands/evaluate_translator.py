@@ -1,4 +1,4 @@
-"""Score a translator on files of sentence pairs, or on the sample corpus' hold-out."""
+"""Score a translator on files of sentence pairs, or on the test set of the sample corpus."""
 
 import argparse
 import tempfile
@@ -14,7 +14,7 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument(
         "--source",
         metavar="F",
-        help="sentences, or a .tsv of both sides; .gz too (default: the sample's hold-out)",
+        help="sentences, or a .tsv of both sides; .gz too (default: the sample's test set)",
     )
     parser.add_argument("--target", metavar="F", help="their reference translations, line by line")
     parser.add_argument("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")

@@ -11,7 +11,7 @@ from tfnmt.errors import UserError
 
 def add_options(parser: CommandParser) -> None:
     parser.add_argument("--model", required=True, nargs="+", metavar="DIR", help="the model directory, or several")
-    parser.add_argument("--name", required=True, metavar="NAME", help="what the server calls the model")
+    parser.add_argument("--name", required=True, metavar="NAME", help="the model's name on the server")
     parser.add_argument(
         "--output", default="saved_models", metavar="DIR", help="the folder of all servables (default: saved_models)"
     )
@@ -22,10 +22,12 @@ def add_options(parser: CommandParser) -> None:
         "--quantize",
         default="none",
         choices=("none", "float16", "int8"),
-        help="keep the matrices in fewer bits, and print what is won and lost by it (default: none)",
+        help="store the matrices in fewer bits, and compare size, speed and outputs with float32 (default: none)",
     )
     parser.add_argument(
-        "--source", metavar="F", help="sentences to compare translators on (default: 100 of the sample's hold-out)"
+        "--source",
+        metavar="F",
+        help="sentences for the comparison of a translator (default: 100 of the sample's test set)",
     )
     parser.add_argument("--target", metavar="F", help="their reference translations, line by line")
     parser.add_argument(
@@ -62,7 +64,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
 
 
 def _pairs(arguments):
-    """Sentences and translations on which smaller weights are compared, or None where there are none."""
+    """Sentences and translations for the comparison of quantized weights with float32, or None."""
     from tfnmt.data.parallel import check_parallel, read_sides
     from tfnmt.data.samples.translation import sample_pairs
 

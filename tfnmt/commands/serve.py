@@ -1,4 +1,4 @@
-"""Serve exported models to this machine, as TensorFlow Serving would: by REST, by gRPC, and on a page at /."""
+"""Serve exported models on this machine with TensorFlow Serving's REST and gRPC interfaces, and a page at /."""
 
 import argparse
 from typing import TextIO
@@ -9,15 +9,15 @@ from tfnmt.commands.parser import CommandParser, positive
 def add_options(parser: CommandParser) -> None:
     add = parser.add_argument
     add("--models", default="saved_models", metavar="DIR", help="the folder of servables (default: saved_models)")
-    add("--host", default="127.0.0.1", help="0.0.0.0 lets other machines in (default: 127.0.0.1, this one alone)")
-    add("--rest-port", type=port, default=8501, metavar="N", help="0 is any that is free (default: 8501)")
-    add("--grpc-port", type=port, default=8500, metavar="N", help="0 is any that is free (default: 8500)")
-    add("--max-batch-size", type=positive, metavar="N", help="texts computed at once (default: as in batching.config)")
+    add("--host", default="127.0.0.1", help="0.0.0.0 admits other machines (default: 127.0.0.1, only this one)")
+    add("--rest-port", type=port, default=8501, metavar="N", help="0 is any free port (default: 8501)")
+    add("--grpc-port", type=port, default=8500, metavar="N", help="0 is any free port (default: 8500)")
+    add("--max-batch-size", type=positive, metavar="N", help="texts in one batch (default: that of batching.config)")
     add(
         "--batch-wait-ms",
         type=milliseconds,
         metavar="T",
-        help="how long a text waits for others (default: as in batching.config)",
+        help="how long a batch waits for more texts (default: that of batching.config)",
     )
 
 
