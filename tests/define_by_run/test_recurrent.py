@@ -61,7 +61,7 @@ def test_a_decoder_is_a_loop_over_words(options):
     encoder = Encoder(vocabulary_size=7, embedding_size=3, units=2)
     decoder = Decoder(vocabulary_size=5, embedding_size=3, units=4, **options)
     encoder.build(None)
-    decoder.build(2)
+    decoder.build(None, {"summary": (None, 2)})
     found = gradients(tf.function(lambda: [decoder(ANSWERS, encoder(WORDS))]), [encoder, decoder])
     twin = gradients(
         lambda: [decoder_twin.decode(decoder, ANSWERS, encoder_twin.encode(encoder, WORDS))], [encoder, decoder]

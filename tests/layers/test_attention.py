@@ -14,7 +14,7 @@ RANDOM = np.random.default_rng(1)
 
 def made(kind, query_size=SIZE):
     attention = ATTENTIONS[kind](UNITS, dtype="float64")
-    attention.build(query_size, SIZE)
+    attention.build([(None, query_size), (None, None, SIZE)])
     for weight in attention.trainable_variables:
         weight.assign(RANDOM.normal(size=weight.shape))
     return attention
@@ -22,7 +22,7 @@ def made(kind, query_size=SIZE):
 
 def attend(attention, z, h, mask):
     memory = attention.memory(tf.constant(h), tf.constant(mask))
-    matrices, others = attention.of_memory(memory)
+    matrices, others = attention.memory_invariants(memory)
     invariants = invariants_for_one_step(attention.loop_weights() | matrices, attention.loop_constants() | others)
     return [x.numpy() for x in attention.attend(tf.constant(z), invariants)]
 
@@ -62,4 +62,4 @@ def test_weights_sum_to_one_and_padding_has_none(kind):
 
 def test_dot_attention_needs_states_of_one_size():
     with pytest.raises(ValueError, match="decoder's are 2, the encoder's 4"):
-        ATTENTIONS["dot"](UNITS).build(2, 4)
+        ATTENTIONS["dot"](UNITS).build([(None, 2), (None, None, 4)])

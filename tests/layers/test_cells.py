@@ -27,7 +27,7 @@ def sigmoid(x):
 def made(cell_class, **options):
     """A cell whose every weight, biases and gains too, is a random number."""
     cell = cell_class(UNITS, **options)
-    cell.build(INPUT)
+    cell.build((None, INPUT))
     for weight in cell.trainable_variables:
         weight.assign(RANDOM.normal(size=weight.shape))
     return cell
@@ -181,7 +181,7 @@ def test_gradients_are_the_slopes_of_finite_differences(kind, options):
 @pytest.mark.parametrize("kind", CELLS)
 def test_u_starts_as_orthogonal_blocks_that_differ(kind):
     cell = CELLS[kind](UNITS)
-    cell.build(INPUT)
+    cell.build((None, INPUT))
     blocks = np.split(cell.U.numpy(), cell.gates, axis=1)
     for block in blocks:
         np.testing.assert_allclose(block.T @ block, np.eye(UNITS), atol=1e-5)

@@ -1,5 +1,7 @@
 """The decoder against its equations in NumPy, and all words at once against one word at a time."""
 
+import itertools
+
 import keras
 import numpy as np
 import pytest
@@ -56,7 +58,7 @@ def made(**options):
     encoder = Encoder(8, EMBEDDING, UNITS)
     decoder = Decoder(VOCABULARY, EMBEDDING, UNITS, attention_units=2, **options)
     encoder.build(None)
-    decoder.build(UNITS)
+    decoder.build(None, {"summary": (None, UNITS)})
     random = np.random.default_rng(1)
     for weight in weights_of(encoder, decoder):
         weight.assign(random.normal(size=weight.shape))
@@ -137,8 +139,9 @@ def context(attention, z, h):
 
 def deep_output(decoder, z, u, c):
     """t = tanh(z W_1 + u W_2 + c W_3 + b)."""
-    W_1, W_2, W_3 = (decoder.readout_weights[name].numpy() for name in ("W_1", "W_2", "W_3"))
-    return np.tanh(z @ W_1 + u @ W_2 + c @ W_3 + decoder.readout_b.numpy())
+    readout = decoder.readout
+    W_1, W_2, W_3 = (weight.numpy() for weight in (readout.W_1, readout.W_2, readout.W_3))
+    return np.tanh(z @ W_1 + u @ W_2 + c @ W_3 + readout.b.numpy())
 
 
 def test_summary_alone_is_the_equations():
@@ -271,22 +274,32 @@ def test_dropout_is_for_training_alone(option):
     np.testing.assert_array_equal(all_at_once(encoder, decoder), all_at_once(*made(layers=2)))
 
 
-def test_state_dropout_has_one_mask_for_all_times_and_another_for_each_cell(monkeypatch):
-    encoder, decoder = made(layers=2, state_dropout=0.5)
-    seen = {}
-    for cell in (decoder.first, decoder.second, *decoder.upper):
+def test_state_dropout_has_one_mask_for_all_times_and_another_for_each_cell():
+    """With u = 0, r = 1 and no input, z_t = tanh(b + m ⊙ z_{t−1}): where the mask m is 0, z_t is tanh(b) always.
 
-        def hidden_product(h, invariants, cell=cell):
-            seen.setdefault(cell.name, []).append(invariants["dropout_mask"].numpy())
-            return type(cell).hidden_product(cell, h, invariants)
+    Two such layers are added up, and their sum is the logits; which of both are dropped can be told from it.
+    """
+    encoder, decoder = made(attention="none", deep_output=False, layers=2, residual=True, state_dropout=0.5)
+    for weight in decoder.trainable_variables:
+        weight.assign(tf.zeros_like(weight))
+    for cell, bias in ((decoder.first, 0.5), (decoder.upper[0], 1.0)):
+        cell.U.assign(np.hstack([np.zeros([UNITS, 2 * UNITS]), np.eye(UNITS)]))
+        cell.b.assign(np.repeat([100.0, -100.0, bias], UNITS))
+    decoder.w.assign(np.eye(UNITS, VOCABULARY))
+    ids = np.full([20, 4], 5, np.int32)
+    z = all_at_once(encoder, decoder, ids, ids, training=True).numpy()[:, :, :UNITS]
 
-        monkeypatch.setattr(cell, "hidden_product", hidden_product)
-    all_at_once(encoder, decoder, np.full([10, 2], 5, np.int32), np.full([10, 4], 5, np.int32), training=True)
-    assert len(seen) == 3
-    for masks in seen.values():
-        assert len(masks) == 4
-        assert set(np.unique(masks)) == {0.0, 2.0}
-        np.testing.assert_array_equal(masks, [masks[0]] * 4)
-    first, second, upper = (masks[0] for masks in seen.values())
-    assert not np.array_equal(first, second)
-    assert not np.array_equal(second, upper)
+    def states(bias, kept):
+        """z_2, z_3, z_4 of one layer's unit."""
+        z = [np.tanh(bias)]
+        for _ in range(3):
+            z.append(np.tanh(bias + 2 * kept * z[-1]))
+        return np.array(z[1:])
+
+    either = (False, True)
+    sums = {kept: states(0.5, kept[0]) + states(1.0, kept[1]) for kept in itertools.product(either, either)}
+    found = set()
+    for unit in np.transpose(z[:, 1:], [0, 2, 1]).reshape(-1, 3):
+        (kept,) = [kept for kept, expected in sums.items() if np.allclose(unit, expected)]
+        found.add(kept)
+    assert found == set(sums)

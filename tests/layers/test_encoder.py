@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfnmt.layers.encoder import Embedding, Encoder, over_time_dropout
+from tfnmt.layers.embedding import Embedding, over_time_dropout
+from tfnmt.layers.encoder import Encoder
 
 IDS = np.array([[5, 4, 6, 7, 3], [7, 5, 3, 0, 0], [3, 0, 0, 0, 0]], np.int32)
 LENGTHS = (5, 3, 1)
@@ -112,23 +113,23 @@ def test_over_time_dropout_has_one_mask_for_all_times():
     assert not np.array_equal(dropped[0, 0], dropped[0, 1])
 
 
-def test_state_dropout_has_one_mask_for_all_times_and_another_for_each_direction(monkeypatch):
+def test_state_dropout_has_one_mask_for_all_times_and_another_for_each_direction():
+    """With u = 0, r = 1 and no input, h_t = tanh(b + m ⊙ h_{t−1}): where the mask m is 0, h_t is tanh(b) always."""
     encoder = made(bidirectional=True, state_dropout=0.5)
-    seen = {}
     for cell in encoder.cells:
-
-        def hidden_product(h, invariants, cell=cell):
-            seen.setdefault(cell.name, []).append(invariants["dropout_mask"].numpy())
-            return type(cell).hidden_product(cell, h, invariants)
-
-        monkeypatch.setattr(cell, "hidden_product", hidden_product)
-    read(encoder, np.full([10, 4], 5, np.int32), training=True)
-    forward, backward = seen.values()
-    for masks in (forward, backward):
-        assert len(masks) == 4
-        assert set(np.unique(masks)) == {0.0, 2.0}
-        np.testing.assert_array_equal(masks, [masks[0]] * 4)
-    assert not np.array_equal(forward[0], backward[0])
+        cell.W.assign(tf.zeros_like(cell.W))
+        cell.U.assign(np.hstack([np.zeros([UNITS, 2 * UNITS]), np.eye(UNITS)]))
+        cell.b.assign(np.repeat([100.0, -100.0, 0.5], UNITS))
+    h = read(encoder, np.full([10, 4], 5, np.int32), training=True)["states"]
+    forward, backward = h[:, :, :UNITS], h[:, ::-1, UNITS:]
+    dropped = []
+    for states in (forward, backward):
+        after_first = states[:, 1:]
+        dropped.append(np.isclose(after_first, np.tanh(0.5)))
+        np.testing.assert_allclose(after_first[:, 0][~dropped[-1][:, 0]], np.tanh(0.5 + 2 * np.tanh(0.5)))
+        np.testing.assert_array_equal(dropped[-1], np.repeat(dropped[-1][:, :1], 3, axis=1))
+        assert set(np.unique(dropped[-1])) == {False, True}
+    assert not np.array_equal(*dropped)
 
 
 @pytest.mark.parametrize("option", ["embedding_dropout", "state_dropout", "output_dropout"])

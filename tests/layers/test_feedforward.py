@@ -3,8 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from tfnmt.layers.feedforward import MultilayerPerceptron, pair_features
-from tfnmt.layers.maxout import activate
+from tfnmt.layers.feedforward import MultilayerPerceptron, activate, pair_features
 
 
 def test_features_of_a_pair():

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfnmt.layers.embedding import WordVectors
 from tfnmt.layers.flat_encoders import BagOfWords, Convolutional, InceptionEncoder, Recurrent
-from tfnmt.layers.word_vectors import WordVectors
 
 WORDS = np.array([[4, 5, 6, 4], [5, 6, 0, 0], [6, 0, 0, 0]], np.int32)
 LENGTHS = (4, 2, 1)

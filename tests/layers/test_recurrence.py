@@ -36,9 +36,11 @@ def plain_loop(step, inputs, states, weights, output_sizes, constants, mask, rev
     time = inputs[0].shape[0]
     outputs = [None] * time
     for t in reversed(range(time)) if reverse else range(time):
-        outputs[t], new = step(tuple(x[t] for x in inputs), states, invariants_for_one_step(weights, constants))
+        (c, product), new = step(tuple(x[t] for x in inputs), states, invariants_for_one_step(weights, constants))
         keep = tf.ones([BATCH, 1], bool) if mask is None else mask[t][:, tf.newaxis]
         states = tuple(tf.where(keep, after, before) for after, before in zip(new, states, strict=True))
+        assert c is new[1]  # an output that is a state is the state that is passed on
+        outputs[t] = (states[1], product)
     return tuple(tf.stack(output) for output in zip(*outputs, strict=True)), states
 
 

@@ -68,7 +68,7 @@ def make_encoder(configuration: ClassifierConfiguration, vocabulary_size: int) -
     Returns:
         A layer as `EncoderSpec` describes it.
     """
-    from tfnmt.layers.word_vectors import WordVectors
+    from tfnmt.layers.embedding import WordVectors
 
     c, spec = configuration, ENCODERS[configuration.encoder]
     embedding = WordVectors(

@@ -35,5 +35,5 @@ def read(cell, words, real):
     for word, is_real in zip(words, real, strict=True):
         new_states = cell.step(cell.project(word, invariants), states, invariants)
         states = tuple(tf.where(is_real, new, old) for new, old in zip(new_states, states, strict=True))
-        outputs.append(new_states[0])
+        outputs.append(states[0])
     return outputs, states[0]

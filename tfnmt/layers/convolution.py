@@ -1,15 +1,16 @@
-"""Convolution over the words of a sentence, the largest value over all words, and the inception module."""
+"""Convolution over the words of a sentence, max pooling over all words, and the inception module."""
 
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.maxout import PIECES, activate
+from tfnmt.layers.feedforward import PIECES, activate
 
 
+@keras.saving.register_keras_serializable("tfnmt")
 class WordConvolution(keras.layers.Layer):
     """y_i = φ(W [x_{i−k}; …; x_{i+k}] + b) over windows of `width` = 2k + 1 words (Kim 2014, arXiv:1408.5882, eq. 2).
 
-    What lies outside the sentence is zero, as padding is.
+    The sentence is padded with zeros on both sides.
 
     Args:
         size: size of y_i.
@@ -17,33 +18,37 @@ class WordConvolution(keras.layers.Layer):
         activation: φ, "relu" or "maxout".
     """
 
-    def __init__(self, size, width, activation="relu", **options):
+    def __init__(self, size: int, width: int, activation: str = "relu", **options):
         super().__init__(**options)
         self.activation = activation
         self.convolution = keras.layers.Conv1D(size * PIECES[activation], width, padding="same", name="convolution")
 
-    def build(self, x_shape):
-        self.convolution.build(x_shape)
+    def build(self, input_shape: tuple) -> None:
+        self.convolution.build(input_shape)
 
-    def call(self, x, mask):
+    def call(self, x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
         """x float [sentences, words, input_size], mask bool [sentences, words] → [sentences, words, size]."""
         return hide_padding(activate(self.convolution(hide_padding(x, mask)), self.activation), mask)
 
 
+@keras.saving.register_keras_serializable("tfnmt")
 class Inception(keras.layers.Layer):
-    """Windows of several widths side by side, each behind a window of one word that makes its input small.
+    """Windows of several widths side by side, each after a window of one word that reduces the size of its input.
 
     Szegedy et al. 2014, arXiv:1409.4842, figure 2b, over words in place of pixels: branches 1; 1 → 3; 1 → 5;
     the maximum of 3 neighbours → 1; their outputs are concatenated.
 
     Args:
-        size: size of the output, 4 or more: each branch makes a quarter, the first one also what is left over.
+        size: size of the output, 4 or more: a quarter for each branch, and what is left over for the first one.
         activation: "relu" or "maxout".
+
+    Raises:
+        ValueError: the size is less than 4.
     """
 
     WIDTHS = (3, 5)
 
-    def __init__(self, size, activation="relu", **options):
+    def __init__(self, size: int, activation: str = "relu", **options):
         super().__init__(**options)
         if size < 4:
             raise ValueError(f"an inception module's size is 4 or more, not {size}")
@@ -54,13 +59,13 @@ class Inception(keras.layers.Layer):
         self.pooled = WordConvolution(quarter, 1, activation, name="pooled")
         self.quarter = quarter
 
-    def build(self, x_shape):
+    def build(self, input_shape: tuple) -> None:
         for layer in (self.single, *self.reducers, self.pooled):
-            layer.build(x_shape)
+            layer.build(input_shape)
         for window in self.windows:
             window.build((None, None, self.quarter))
 
-    def call(self, x, mask):
+    def call(self, x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
         """x float [sentences, words, input_size], mask bool [sentences, words] → [sentences, words, size]."""
         branches = [self.single(x, mask)]
         for reducer, window in zip(self.reducers, self.windows, strict=True):
@@ -70,13 +75,13 @@ class Inception(keras.layers.Layer):
         return tf.concat(branches, axis=-1)
 
 
-def hide_padding(x, mask, value=0.0):
+def hide_padding(x: tf.Tensor, mask: tf.Tensor, value: float = 0.0) -> tf.Tensor:
     """x [sentences, words, size] with `value` where mask [sentences, words] is False."""
     return tf.where(mask[:, :, tf.newaxis], x, tf.cast(value, x.dtype))
 
 
-def largest_over_words(x, mask):
-    """The largest value of each unit over the real words: [sentences, words, size] → [sentences, size].
+def max_over_words(x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+    """Max pooling: the largest value of each unit over the real words, [sentences, words, size] → [sentences, size].
 
     A sentence without words gives zeros.
     """

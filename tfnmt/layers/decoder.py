@@ -4,11 +4,15 @@ import keras
 import tensorflow as tf
 
 from tfnmt.layers.attention import ATTENTIONS
-from tfnmt.layers.cells import CELLS
-from tfnmt.layers.encoder import Embedding, over_time_dropout, whole_word_dropout
-from tfnmt.layers.recurrence import invariants_for_one_step, recur, scoped, times
+from tfnmt.layers.cells import CELLS, Cell
+from tfnmt.layers.deep_output import DeepOutput
+from tfnmt.layers.embedding import Embedding, over_time_dropout, whole_word_dropout
+from tfnmt.layers.recurrence import Tensors, cast_weight, invariants_for_one_step, recur, scoped
+
+Named = dict[str, tf.Tensor]
 
 
+@keras.saving.register_keras_serializable("tfnmt")
 class Decoder(keras.layers.Layer):
     """z_i = φ(h_T, u_{i−1}, z_{i−1}) and the logits e(k) = w_kᵀ z_i + b_k of every word k (Cho 2015, part 2).
 
@@ -19,15 +23,13 @@ class Decoder(keras.layers.Layer):
         vocabulary_size: number of target words K.
         embedding_size: size of a target word's vector.
         units: size of z_i.
-        layers: how many recurrences stand on one another; those above the first read the one below and the
-            context.
+        layers: number of layers; those above the first read the one below and the context.
         cell: φ, "gru" or "lstm".
         attention: "none" (h_T at every step), "additive", "dot" or "general".
         attention_units: size of the additive attention's hidden layer.
         conditional: look at the source between two transitions of the first layer, z' = φ(u_{i−1}, z_{i−1}),
             c_i = att(z'), z_i = φ'(c_i, z') (the conditional GRU of dl4mt and Nematus: Firat & Cho 2016).
-        deep_output: t_i = tanh(z_i W_1 + u_{i−1} W_2 + c_i W_3 + b) in place of z_i in the logits
-            (Pascanu et al. 2014).
+        deep_output: t_i = tanh(z_i W_1 + u_{i−1} W_2 + c_i W_3 + b) in place of z_i in the logits; see `DeepOutput`.
         input_feeding: t_{i−1} enters the first layer (Luong et al. 2015, section 3.3). Needs deep_output.
         tied_embeddings: the word vectors w_k are the rows of the embedding (Press & Wolf 2017). Needs
             deep_output, whose t_i is of the embedding's size.
@@ -41,29 +43,29 @@ class Decoder(keras.layers.Layer):
 
     def __init__(
         self,
-        vocabulary_size,
-        embedding_size,
-        units,
-        layers=1,
-        cell="gru",
-        attention="additive",
-        attention_units=256,
-        conditional=True,
-        deep_output=True,
-        input_feeding=False,
-        tied_embeddings=False,
-        residual=False,
-        layer_normalization=False,
-        word_dropout=0.0,
-        embedding_dropout=0.0,
-        state_dropout=0.0,
-        output_dropout=0.0,
+        vocabulary_size: int,
+        embedding_size: int,
+        units: int,
+        layers: int = 1,
+        cell: str = "gru",
+        attention: str = "additive",
+        attention_units: int = 256,
+        conditional: bool = True,
+        deep_output: bool = True,
+        input_feeding: bool = False,
+        tied_embeddings: bool = False,
+        residual: bool = False,
+        layer_normalization: bool = False,
+        word_dropout: float = 0.0,
+        embedding_dropout: float = 0.0,
+        state_dropout: float = 0.0,
+        output_dropout: float = 0.0,
         **options,
     ):
         super().__init__(**options)
         new_cell = CELLS[cell]
         self.E = Embedding(vocabulary_size, embedding_size, name="E")
-        self.attention = self.second = None
+        self.attention = self.second = self.readout = None
         if attention != "none":
             self.attention = ATTENTIONS[attention](attention_units, name="attention")
         self.first = new_cell(units, layer_normalization, name="first")
@@ -72,45 +74,41 @@ class Decoder(keras.layers.Layer):
         self.upper = [new_cell(units, layer_normalization, name=f"layer_{i}") for i in range(1, layers)]
         count = layers * self.first.number_of_states
         self.initial = [keras.layers.Dense(units, "tanh", name=f"z_0_{i}") for i in range(count)]
-        self.deep_output = deep_output
+        if deep_output:
+            self.readout = DeepOutput(embedding_size, name="readout")
+        self.readout_size = embedding_size if deep_output else units
         self.input_feeding = input_feeding
         self.tied_embeddings = tied_embeddings
         self.residual = residual
-        self.readout_size = embedding_size if deep_output else units
         self.word_dropout = whole_word_dropout(word_dropout)
         self.embedding_dropout = over_time_dropout(embedding_dropout)
         self.state_dropout = keras.layers.Dropout(state_dropout)
         self.output_dropout = over_time_dropout(output_dropout)
 
-    def build(self, encoder_size):
-        """`encoder_size`: size of the encoder's states and of its summary."""
-        embedding_size, units = self.E.output_dim, self.first.units
-        self.E.build(None)
+    def build(self, ids_shape: tuple | None, encoded_shape: dict[str, tuple]) -> None:
+        """`encoded_shape`: the shapes of what `Encoder` returns; only the last dimension of "summary" matters."""
+        embedding_size, units, encoder_size = self.E.output_dim, self.first.units, encoded_shape["summary"][-1]
+        self.E.build(ids_shape)
         for layer in self.initial:
             layer.build((None, encoder_size))
-        self.first.build(embedding_size + (0 if self.attention else encoder_size))
+        self.first.build((None, embedding_size + (0 if self.attention else encoder_size)))
         if self.attention:
-            self.attention.build(units, encoder_size)
+            self.attention.build([(None, units), (None, None, encoder_size)])
         if self.second:
-            self.second.build(encoder_size)
+            self.second.build((None, encoder_size))
         for cell in self.upper:
-            cell.build(units + encoder_size)
+            cell.build((None, units + encoder_size))
+        if self.readout:
+            self.readout.build((None, units), (None, embedding_size), (None, encoder_size))
         if self.input_feeding:
-            shape = (self.readout_size, self.first.b.shape[0])
+            shape = (self.readout_size, self.first.gates * units)
             self.W_f = self.add_weight(name="W_f", shape=shape, initializer="glorot_uniform")
-        if self.deep_output:
-            sizes = {"W_1": units, "W_2": embedding_size, "W_3": encoder_size}
-            self.readout_weights = {
-                name: self.add_weight((size, self.readout_size), name=name, initializer="glorot_uniform")
-                for name, size in sizes.items()
-            }
-            self.readout_b = self.add_weight((self.readout_size,), name="readout_b", initializer="zeros")
         if not self.tied_embeddings:
             shape = (self.readout_size, self.E.input_dim)
             self.w = self.add_weight(name="w", shape=shape, initializer="glorot_uniform")
         self.b = self.add_weight(name="b", shape=(self.E.input_dim,), initializer="zeros")
 
-    def start(self, encoded):
+    def start(self, encoded: Named) -> tuple[Tensors, Named]:
         """The states before the first word and the source as the steps need it.
 
         Args:
@@ -128,7 +126,7 @@ class Decoder(keras.layers.Layer):
             memory |= self.attention.memory(encoded["states"], encoded["mask"])
         return states, memory
 
-    def call(self, ids, encoded, training=False):
+    def call(self, ids: tf.Tensor, encoded: Named, training: bool | None = False) -> tf.Tensor:
         """The logits of every word at every place of given translations.
 
         Args:
@@ -143,16 +141,16 @@ class Decoder(keras.layers.Layer):
         states, memory = self.start(encoded)
         u = self.word_dropout(self.E(tf.transpose(ids)), training=training)
         u = self.embedding_dropout(u, training=training)
-        masks = {}
+        dropout_masks = {}
         if self.state_dropout.rate:
             ones = tf.ones_like(states[0])
-            masks = {part: self.state_dropout(ones, training=training) for part in self._cells()}
+            dropout_masks = {name: self.state_dropout(ones, training=training) for name in self._cells()}
 
         def step(inputs, states, invariants):
             z, c, states, _ = self._transition(inputs, states, invariants)
             return (states[-1],) if self.input_feeding else (z, c), states
 
-        of_memory = self._of_memory(memory)
+        of_memory = self._memory_invariants(memory)
         outputs, _ = recur(
             step,
             inputs=self._project(u, memory),
@@ -161,24 +159,28 @@ class Decoder(keras.layers.Layer):
             output_sizes=(self.readout_size,)
             if self.input_feeding
             else (self.first.units, memory["summary"].shape[-1]),
-            constants=self._loop_constants(masks) | of_memory["constants"],
+            constants=self._loop_constants(dropout_masks) | of_memory["constants"],
         )
-        t = outputs[0] if self.input_feeding else self._readout(*outputs, u)
+        if self.input_feeding:
+            (t,) = outputs
+        else:
+            z, c = outputs
+            t = self._readout(z, c, u)
         t = self.output_dropout(t, training=training)
         return self.logits(tf.transpose(t, [1, 0, 2]))
 
-    def for_steps(self, words=None, dtype=None):
-        """What all steps share that are taken one by one, of whatever source, to be made once, before the first.
+    def for_steps(self, words: tf.Tensor | None = None, dtype: str | None = None) -> dict[str, Named]:
+        """The weights of the steps that a search takes one by one, the same for every source and every step.
 
         Args:
-            words: int32 [n], ids of the words that are to be scored; None for all.
-            dtype: what matrices are multiplied in; None for what they are in.
+            words: int32 [n], ids of the words whose logits are computed; None for all.
+            dtype: what matrices are multiplied in; None for the dtype that the layer computes in.
 
         Returns:
             A dictionary of dictionaries of tensors, for `step`.
         """
         weights = self._loop_weights()
-        w, b = (tf.convert_to_tensor(x) for x in (self.E.embeddings if self.tied_embeddings else self.w, self.b))
+        w, b = self._output_weight(), cast_weight(self, self.b)
         if words is not None:
             w, b = tf.gather(w, words, axis=0 if self.tied_embeddings else 1), tf.gather(b, words)
         weights["w"] = tf.transpose(w) if self.tied_embeddings else w
@@ -186,44 +188,48 @@ class Decoder(keras.layers.Layer):
             weights = {name: tf.cast(x, dtype) if x.shape.rank == 2 else x for name, x in weights.items()}
         return {"weights": weights, "constants": self._loop_constants({}) | {"b": b}}
 
-    def step(self, ids, states, memory, shared=None):
+    def step(
+        self, ids: tf.Tensor, states: Tensors, memory: Named, shared: dict[str, Named] | None = None
+    ) -> tuple[tf.Tensor, Tensors, tf.Tensor | None]:
         """One word on: what a search calls.
 
         Args:
             ids: int32 [batch], the words before.
-            states, memory: as `start` gives them, or the step before.
-            shared: what `for_steps` has made, or None to make it here.
+            states, memory: as `start` or the step before returns them.
+            shared: what `for_steps` returns; None to compute it here.
 
         Returns:
-            (logits, states, attention): e(k) float [batch, vocabulary_size] (or of the words that `for_steps` was
-            told), the new states, and α [batch, source_length] (None without attention).
+            (logits, states, attention): e(k) float [batch, vocabulary_size] (or of the words given to `for_steps`),
+            the new states, and α [batch, source_length] (None without attention).
         """
-        shared, of_memory = self.for_steps() if shared is None else shared, self._of_memory(memory)
+        shared = self.for_steps() if shared is None else shared
+        of_memory = self._memory_invariants(memory)
         invariants = invariants_for_one_step(**{name: shared[name] | of_memory[name] for name in shared})
         u = self.E(ids)
         z, c, states, attention = self._transition(self._project(u, memory), states, invariants)
         t = states[-1] if self.input_feeding else self._readout(z, c, u)
         return invariants.matmul("w", t) + invariants["b"], states, attention
 
-    def logits(self, t):
+    def logits(self, t: tf.Tensor) -> tf.Tensor:
         """e(k) = w_kᵀ t + b_k of every word k: t [..., readout_size] → [..., vocabulary_size]."""
         rows = tf.reshape(t, [-1, self.readout_size])
-        if self.tied_embeddings:
-            e = tf.matmul(rows, tf.convert_to_tensor(self.E.embeddings), transpose_b=True)
-        else:
-            e = tf.matmul(rows, tf.convert_to_tensor(self.w))
-        e = tf.nn.bias_add(e, tf.convert_to_tensor(self.b))
+        e = tf.matmul(rows, self._output_weight(), transpose_b=self.tied_embeddings)
+        e = tf.nn.bias_add(e, cast_weight(self, self.b))
         return tf.reshape(e, tf.concat([tf.shape(t)[:-1], [self.E.input_dim]], axis=0))
 
+    def _output_weight(self):
+        """w [readout_size, vocabulary_size], or its transpose, which is E, where they are tied."""
+        return cast_weight(self, self.E.embeddings if self.tied_embeddings else self.w)
+
     def _project(self, u, memory):
-        """What the first layer's products and the readout take of the words before, all times at once."""
+        """What the first layer and, with input feeding, the readout need of the words before, at all times at once."""
         s = u
         if not self.attention:
             summary = memory["summary"]
             summaries = tf.broadcast_to(summary, tf.concat([tf.shape(u)[:-1], [summary.shape[-1]]], axis=0))
             s = tf.concat([u, summaries], axis=-1)
-        inputs = (self.first.project(s),)
-        return (*inputs, self._readout_of_words(u)) if self.input_feeding else inputs
+        projected = (self.first.project(s),)
+        return (*projected, self.readout.project(u)) if self.input_feeding else projected
 
     def _transition(self, inputs, states, invariants):
         """z_{i−1} → z_i for all layers: the highest layer's z, the context c, all new states, and α."""
@@ -239,51 +245,40 @@ class Decoder(keras.layers.Layer):
             layer = self.second.step(self.second.project(c, second), layer, second)
         z, new_states = layer[0], layer
         for i, cell in enumerate(self.upper, start=1):
-            above = invariants.scope(f"upper_{i}")
-            x = cell.project(tf.concat([z, c], axis=-1), above)
-            layer = cell.step(x, states[i * count : (i + 1) * count], above)
+            upper = invariants.scope(f"upper_{i}")
+            x = cell.project(tf.concat([z, c], axis=-1), upper)
+            layer = cell.step(x, states[i * count : (i + 1) * count], upper)
             z, new_states = z + layer[0] if self.residual else layer[0], new_states + layer
         if self.input_feeding:
-            new_states += (self._combine(inputs[1], invariants.matmul("W_1", z), invariants.matmul("W_3", c)),)
+            new_states += (self.readout.step(inputs[1], z, c, invariants.scope("readout")),)
         return z, c, new_states, alpha
 
     def _readout(self, z, c, u):
-        """t_i [..., readout_size], of all times at once, or z_i itself without deep output."""
-        if not self.deep_output:
-            return z
-        W_1, W_3 = self.readout_weights["W_1"], self.readout_weights["W_3"]
-        return self._combine(self._readout_of_words(u), times(z, W_1), times(c, W_3))
+        """t_i [..., readout_size], or z_i itself without deep output."""
+        return self.readout(z, u, c) if self.readout else z
 
-    def _readout_of_words(self, u):
-        return times(u, self.readout_weights["W_2"]) + self.readout_b
-
-    def _combine(self, of_words, of_state, of_context):
-        return tf.tanh(of_words + of_state + of_context)
-
-    def _cells(self):
-        """All cells, by the names of their parts of a step."""
+    def _cells(self) -> dict[str, Cell]:
+        """All cells, by the names of their scopes in a step."""
         second = {"second": self.second} if self.second else {}
         return {"first": self.first} | second | {f"upper_{i}": cell for i, cell in enumerate(self.upper, start=1)}
 
     def _loop_weights(self):
-        parts = {part: cell.loop_weights(with_inputs=part != "first") for part, cell in self._cells().items()}
+        weights = {name: cell.loop_weights(with_inputs=name != "first") for name, cell in self._cells().items()}
         if self.attention:
-            parts["attention"] = self.attention.loop_weights()
-        weights = scoped(parts)
-        if self.input_feeding:
-            weights |= {"W_f": tf.convert_to_tensor(self.W_f)}
-            weights |= {name: tf.convert_to_tensor(self.readout_weights[name]) for name in ("W_1", "W_3")}
-        return weights
+            weights["attention"] = self.attention.loop_weights()
+        if not self.input_feeding:
+            return scoped(weights)
+        return scoped(weights | {"readout": self.readout.loop_weights()}) | {"W_f": cast_weight(self, self.W_f)}
 
     def _loop_constants(self, dropout_masks):
-        parts = {part: cell.loop_constants(dropout_masks.get(part)) for part, cell in self._cells().items()}
+        constants = {name: cell.loop_constants(dropout_masks.get(name)) for name, cell in self._cells().items()}
         if self.attention:
-            parts["attention"] = self.attention.loop_constants()
-        return scoped(parts)
+            constants["attention"] = self.attention.loop_constants()
+        return scoped(constants)
 
-    def _of_memory(self, memory):
-        """The "weights" and "constants" of a step that are of the source."""
+    def _memory_invariants(self, memory):
+        """The "weights" and "constants" of a step that depend on the source."""
         if not self.attention:
             return {"weights": {}, "constants": {"summary": memory["summary"]}}
-        parts = zip(("weights", "constants"), self.attention.of_memory(memory), strict=True)
-        return {name: scoped({"attention": part}) for name, part in parts}
+        weights, constants = self.attention.memory_invariants(memory)
+        return {"weights": scoped({"attention": weights}), "constants": scoped({"attention": constants})}

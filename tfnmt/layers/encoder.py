@@ -4,9 +4,11 @@ import keras
 import tensorflow as tf
 
 from tfnmt.layers.cells import CELLS
-from tfnmt.layers.recurrence import recur
+from tfnmt.layers.embedding import Embedding, over_time_dropout, whole_word_dropout
+from tfnmt.layers.rnn import read_layer
 
 
+@keras.saving.register_keras_serializable("tfnmt")
 class Encoder(keras.layers.Layer):
     """h_i = φ(h_{i−1}, s_i) with s_i = E w_i and h_0 = 0.
 
@@ -16,7 +18,7 @@ class Encoder(keras.layers.Layer):
         vocabulary_size: K of the 1-of-K vectors w_i.
         embedding_size: size of s_i.
         units: size of h_i, in each direction.
-        layers: how many recurrences stand on one another.
+        layers: number of layers.
         cell: φ, "gru" or "lstm".
         bidirectional: read from both ends; h_i is then both directions' states, side by side (Bahdanau et al.
             2015, section 3.2).
@@ -31,19 +33,19 @@ class Encoder(keras.layers.Layer):
 
     def __init__(
         self,
-        vocabulary_size,
-        embedding_size,
-        units,
-        layers=1,
-        cell="gru",
-        bidirectional=False,
-        residual=False,
-        layer_normalization=False,
-        word_dropout=0.0,
-        embedding_dropout=0.0,
-        state_dropout=0.0,
-        output_dropout=0.0,
-        summary_dropout=0.0,
+        vocabulary_size: int,
+        embedding_size: int,
+        units: int,
+        layers: int = 1,
+        cell: str = "gru",
+        bidirectional: bool = False,
+        residual: bool = False,
+        layer_normalization: bool = False,
+        word_dropout: float = 0.0,
+        embedding_dropout: float = 0.0,
+        state_dropout: float = 0.0,
+        output_dropout: float = 0.0,
+        summary_dropout: float = 0.0,
         **options,
     ):
         super().__init__(**options)
@@ -62,12 +64,13 @@ class Encoder(keras.layers.Layer):
         self.output_dropout = over_time_dropout(output_dropout)
         self.summary_dropout = keras.layers.Dropout(summary_dropout)
 
-    def build(self, ids_shape):
-        self.E.build(ids_shape)
+    def build(self, input_shape: tuple | None = None) -> None:
+        """All sizes are known without `input_shape`."""
+        self.E.build(input_shape)
         for i, cell in enumerate(self.cells):
-            cell.build(self.output_size if i >= self.directions else self.E.output_dim)
+            cell.build((None, self.output_size if i >= self.directions else self.E.output_dim))
 
-    def call(self, ids, training=False):
+    def call(self, ids: tf.Tensor, training: bool | None = False) -> dict[str, tf.Tensor]:
         """Read the source.
 
         Args:
@@ -88,79 +91,3 @@ class Encoder(keras.layers.Layer):
         h = self.output_dropout(s, training=training)
         summary = self.summary_dropout(summary, training=training)
         return {"states": tf.transpose(h, [1, 0, 2]), "mask": tf.transpose(mask), "summary": summary}
-
-
-def read_layer(s, mask, cells, state_dropout, training=False):
-    """One recurrent layer over a batch of sequences.
-
-    Args:
-        s: its inputs, float [time, batch, size].
-        mask: bool [time, batch], False at padding, which changes no state.
-        cells: one built `Cell` that reads forward, or two, of which the second reads backward.
-        state_dropout: a `Dropout` layer of h in its product with U; one mask for all times.
-
-    Returns:
-        (h [time, batch, directions · units], the last h of each direction [batch, directions · units]).
-    """
-    both = []
-    for cell, reverse in zip(cells, (False, True), strict=False):
-        zeros = tf.zeros([tf.shape(s)[1], cell.units], s.dtype)
-        dropout_mask = None
-        if state_dropout.rate:
-            dropout_mask = state_dropout(tf.ones_like(zeros), training=training)
-
-        def step(inputs, states, invariants, cell=cell):
-            states = cell.step(*inputs, states, invariants)
-            return states[:1], states
-
-        (h,), last = recur(
-            step,
-            inputs=(cell.project(s),),
-            states=(zeros,) * cell.number_of_states,
-            weights=cell.loop_weights(),
-            output_sizes=(cell.units,),
-            constants=cell.loop_constants(dropout_mask),
-            mask=mask,
-            reverse=reverse,
-        )
-        both.append((h, last[0]))
-    return tuple(tf.concat(parts, axis=-1) for parts in zip(*both, strict=True))
-
-
-class Embedding(keras.layers.Embedding):
-    """s_i = E w_i: the linear projection of a word's 1-of-K vector w_i by the matrix E, which picks E's row
-    for the word.
-
-    ids int32 [...] → float [..., size]. Written as a look-up since all other products would be with zero.
-    """
-
-    def __init__(self, vocabulary_size, size, **options):
-        # So that s_i has length 1, whatever its size.
-        scale = keras.initializers.RandomNormal(stddev=size**-0.5)
-        super().__init__(vocabulary_size, size, embeddings_initializer=scale, **options)
-
-    def call(self, ids):
-        return tf.cast(_rows(tf.convert_to_tensor(self.embeddings), ids), self.compute_dtype)
-
-
-@tf.custom_gradient
-def _rows(E, ids):
-    """E's rows. The gradient is dense: with the slices that TensorFlow makes of it, Keras's optimizers take
-    ten times as long.
-    """
-
-    def gradient(ds):
-        rows = tf.reshape(ds, [-1, E.shape[1]])
-        return tf.math.unsorted_segment_sum(rows, tf.reshape(ids, [-1]), E.shape[0]), None
-
-    return tf.gather(E, ids), gradient
-
-
-def whole_word_dropout(rate):
-    """Dropout of [time, batch, size] that leaves a word's vector whole or drops all of it."""
-    return keras.layers.Dropout(rate, noise_shape=(None, None, 1))
-
-
-def over_time_dropout(rate):
-    """Dropout of [time, batch, size] with one mask for all times (Gal & Ghahramani 2016)."""
-    return keras.layers.Dropout(rate, noise_shape=(1, None, None))

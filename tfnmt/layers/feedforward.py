@@ -1,12 +1,25 @@
-"""What stands on sentence vectors: features of a pair, and the network that scores classes."""
+"""Layers over sentence vectors: activations, features of a pair, and the multilayer perceptron."""
 
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.maxout import PIECES, activate
+PIECES = {"relu": 1, "maxout": 2}
+"""How many columns a layer computes for each unit of its output, by activation."""
 
 
-def pair_features(roots):
+def activate(a: tf.Tensor, activation: str) -> tf.Tensor:
+    """ReLU, max(0, a), or maxout: the larger of two affine maps (Goodfellow et al. 2013, arXiv:1302.4389, eq. 1).
+
+    a [..., units · PIECES[activation]] → [..., units]
+    """
+    if activation == "relu":
+        return tf.nn.relu(a)
+    units = a.shape[-1] // PIECES[activation]
+    shape = tf.concat([tf.shape(a)[:-1], [units, PIECES[activation]]], axis=0)
+    return tf.reduce_max(tf.reshape(a, shape), axis=-1)
+
+
+def pair_features(roots: tf.Tensor) -> tf.Tensor:
     """[p, h, p − h, p · h] of premises and hypotheses (Bowman et al. 2016, section 3.3; Mou et al. 2016).
 
     float [2 · batch, size], first sentences first → [batch, 4 · size].
@@ -15,10 +28,11 @@ def pair_features(roots):
     return tf.concat([p, h, p - h, p * h], axis=-1)
 
 
+@keras.saving.register_keras_serializable("tfnmt")
 class MultilayerPerceptron(keras.layers.Layer):
-    """Scores of classes: `layers` hidden layers, each φ(xW + b), then an affine map; softmax makes probabilities.
+    """Logits of classes: `layers` hidden layers, each φ(xW + b), then an affine map.
 
-    Batch normalisation and dropout apply to the features and to every hidden layer (Bowman et al. 2016, section 3.3).
+    Batch normalization and dropout apply to the features and to every hidden layer (Bowman et al. 2016, section 3.3).
     With no hidden layer it is logistic regression. The last map starts small, U(−.005, .005), as the paper's.
 
     Args:
@@ -26,11 +40,20 @@ class MultilayerPerceptron(keras.layers.Layer):
         units: size of each hidden layer.
         layers: how many hidden layers.
         activation: φ, "relu" or "maxout".
-        batch_normalization: normalise each unit over the batch; rows that are padding do not count.
+        batch_normalization: normalize each unit over the batch; rows that are padding do not count.
         dropout: fraction of the units dropped.
     """
 
-    def __init__(self, classes, units, layers=1, activation="relu", batch_normalization=False, dropout=0.0, **options):
+    def __init__(
+        self,
+        classes: int,
+        units: int,
+        layers: int = 1,
+        activation: str = "relu",
+        batch_normalization: bool = False,
+        dropout: float = 0.0,
+        **options,
+    ):
         super().__init__(**options)
         self.activation = activation
         self.units = units
@@ -47,23 +70,23 @@ class MultilayerPerceptron(keras.layers.Layer):
         last = keras.initializers.RandomUniform(-0.005, 0.005)
         self.output_map = keras.layers.Dense(classes, kernel_initializer=last, name="output_map")
 
-    def build(self, features_shape):
-        """`features_shape`: the last dimension counts, and whether there are two or three."""
-        leading, size = (None,) * (len(features_shape) - 1), features_shape[-1]
+    def build(self, input_shape: tuple) -> None:
+        """`input_shape`: [..., size]."""
+        leading, size = (None,) * (len(input_shape) - 1), input_shape[-1]
         sizes = [size, *(self.units for _ in self.hidden)]
         for layer, size in zip((*self.hidden, self.output_map), sizes, strict=True):
             layer.build((*leading, size))
         for normalization, size in zip(self.normalizations, sizes, strict=False):
             normalization.build((*leading, size))
 
-    def call(self, features, real=None, training=False):
+    def call(self, features: tf.Tensor, real: tf.Tensor | None = None, training: bool | None = False) -> tf.Tensor:
         """Features float [..., size] → float [..., classes]; `real` bool [...] is False at rows that do not count."""
-        x = self._regularised(features, 0, real, training)
+        x = self._regularized(features, 0, real, training)
         for i, hidden in enumerate(self.hidden, start=1):
-            x = self._regularised(activate(hidden(x), self.activation), i, real, training)
+            x = self._regularized(activate(hidden(x), self.activation), i, real, training)
         return self.output_map(x)
 
-    def _regularised(self, x, i, real, training):
+    def _regularized(self, x, i, real, training):
         if self.normalizations:
             x = self.normalizations[i](x, training=training, mask=real)
         return self.dropout(x, training=training)

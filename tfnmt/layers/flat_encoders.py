@@ -1,71 +1,117 @@
 """Encoders that read a sentence as a flat sequence of words: what the tree encoders are measured against.
 
-All have one interface, that of the tree encoders too: `encoder(batch, training=...)` with batch["words"] int32
-[sentences, words], padded with 0, gives {"root": float [sentences, output_size]}, the vector of the sentence. Padding
-changes nothing. Words become vectors by the layer `embedding(ids, training)` that an encoder is given.
+All have one interface, that of the tree encoders too: `encoder(inputs, training=...)` with inputs["words"] int32
+[sentences, words], padded with 0, returns {"root": float [sentences, output_size]}, the vector of the sentence. Padding
+changes nothing. Words become vectors by the layer `embedding(ids, training)` that an encoder is given, such as
+`tfnmt.layers.WordVectors`.
 """
 
 import keras
 import tensorflow as tf
 
 from tfnmt.layers.cells import CELLS
-from tfnmt.layers.convolution import Inception, WordConvolution, largest_over_words
-from tfnmt.layers.encoder import read_layer
+from tfnmt.layers.convolution import Inception, WordConvolution, max_over_words
+from tfnmt.layers.rnn import read_layer
+
+Named = dict[str, tf.Tensor]
 
 
-class BagOfWords(keras.layers.Layer):
-    """root = Σ_i x_i: the sum of the words' vectors."""
+class FlatEncoder(keras.layers.Layer):
+    """What the encoders share.
 
-    def __init__(self, embedding, **options):
+    Args:
+        embedding: the layer from words to vectors.
+        output_size: size of "root".
+    """
+
+    def __init__(self, embedding: keras.layers.Layer, output_size: int, **options):
         super().__init__(**options)
         self.embedding = embedding
-        self.output_size = embedding.output_size
+        self.output_size = output_size
 
-    def build(self, batch_shape=None):
-        self.embedding.build()
+    def build(self, input_shape=None) -> None:
+        if not self.embedding.built:  # else it was loaded with the layer
+            self.embedding.build(None)
 
-    def call(self, batch, training=False):
+    def get_config(self) -> dict:
+        """The arguments of the constructor that all have."""
+        return {**super().get_config(), "embedding": keras.saving.serialize_keras_object(self.embedding)}
+
+    @classmethod
+    def from_config(cls, config: dict) -> "FlatEncoder":
+        """The inverse of `get_config`."""
+        return cls(**config | {"embedding": keras.saving.deserialize_keras_object(config["embedding"])})
+
+
+@keras.saving.register_keras_serializable("tfnmt")
+class BagOfWords(FlatEncoder):
+    """root = Σ_i x_i: the sum of the words' vectors."""
+
+    def __init__(self, embedding: keras.layers.Layer, **options):
+        super().__init__(embedding, embedding.output_size, **options)
+
+    def call(self, inputs: Named, training: bool | None = False) -> Named:
         """As the module says."""
-        return {"root": tf.reduce_sum(self.embedding(batch["words"], training=training), axis=1)}
+        return {"root": tf.reduce_sum(self.embedding(inputs["words"], training=training), axis=1)}
 
 
-class Recurrent(keras.layers.Layer):
+@keras.saving.register_keras_serializable("tfnmt")
+class Recurrent(FlatEncoder):
     """root = h_T, the state of a recurrent network after the last word; of both directions, side by side.
 
     Args:
         embedding: the layer from words to vectors.
         units: size of h, in each direction.
         cell: "gru" or "lstm".
-        layers: how many recurrences stand on one another.
+        layers: number of layers.
         bidirectional: read from both ends.
         state_dropout: fraction dropped of h in its product with U, one mask for all times.
     """
 
-    def __init__(self, embedding, units, cell="gru", layers=1, bidirectional=False, state_dropout=0.0, **options):
-        super().__init__(**options)
-        self.embedding = embedding
-        self.directions = 2 if bidirectional else 1
-        self.output_size = units * self.directions
-        ways = ("forward", "backward")[: self.directions]
+    def __init__(
+        self,
+        embedding: keras.layers.Layer,
+        units: int,
+        cell: str = "gru",
+        layers: int = 1,
+        bidirectional: bool = False,
+        state_dropout: float = 0.0,
+        **options,
+    ):
+        ways = ("forward", "backward") if bidirectional else ("forward",)
+        super().__init__(embedding, units * len(ways), **options)
+        self.settings = {
+            "units": units,
+            "cell": cell,
+            "layers": layers,
+            "bidirectional": bidirectional,
+            "state_dropout": state_dropout,
+        }
+        self.directions = len(ways)
         self.cells = [CELLS[cell](units, name=f"layer_{i}_{way}") for i in range(layers) for way in ways]
         self.state_dropout = keras.layers.Dropout(state_dropout)
 
-    def build(self, batch_shape=None):
-        self.embedding.build()
+    def build(self, input_shape=None) -> None:
+        super().build(input_shape)
         for i, cell in enumerate(self.cells):
-            cell.build(self.output_size if i >= self.directions else self.embedding.output_size)
+            cell.build((None, self.output_size if i >= self.directions else self.embedding.output_size))
 
-    def call(self, batch, training=False):
+    def call(self, inputs: Named, training: bool | None = False) -> Named:
         """As the module says."""
-        words = tf.transpose(batch["words"])
-        states = tf.transpose(self.embedding(batch["words"], training=training), [1, 0, 2])
+        mask = tf.transpose(inputs["words"]) != 0
+        states = tf.transpose(self.embedding(inputs["words"], training=training), [1, 0, 2])
         for i in range(0, len(self.cells), self.directions):
             cells = self.cells[i : i + self.directions]
-            states, last = read_layer(states, words != 0, cells, self.state_dropout, training)
+            states, last = read_layer(states, mask, cells, self.state_dropout, training)
         return {"root": last}
 
+    def get_config(self) -> dict:
+        """The arguments of the constructor."""
+        return {**super().get_config(), **self.settings}
 
-class Convolutional(keras.layers.Layer):
+
+@keras.saving.register_keras_serializable("tfnmt")
+class Convolutional(FlatEncoder):
     """root = max_i y_i over y_i of windows of several widths, side by side (Kim 2014, arXiv:1408.5882).
 
     Args:
@@ -75,49 +121,63 @@ class Convolutional(keras.layers.Layer):
         activation: "relu" or "maxout".
     """
 
-    def __init__(self, embedding, size, widths=(1, 3, 5), activation="relu", **options):
-        super().__init__(**options)
-        self.embedding = embedding
-        self.output_size = size * len(widths)
+    def __init__(
+        self,
+        embedding: keras.layers.Layer,
+        size: int,
+        widths: tuple[int, ...] = (1, 3, 5),
+        activation: str = "relu",
+        **options,
+    ):
+        super().__init__(embedding, size * len(widths), **options)
+        self.settings = {"size": size, "widths": list(widths), "activation": activation}
         self.windows = [WordConvolution(size, width, activation, name=f"window_{width}") for width in widths]
 
-    def build(self, batch_shape=None):
-        self.embedding.build()
+    def build(self, input_shape=None) -> None:
+        super().build(input_shape)
         for window in self.windows:
             window.build((None, None, self.embedding.output_size))
 
-    def call(self, batch, training=False):
+    def call(self, inputs: Named, training: bool | None = False) -> Named:
         """As the module says."""
-        mask = batch["words"] != 0
-        x = self.embedding(batch["words"], training=training)
-        return {"root": tf.concat([largest_over_words(window(x, mask), mask) for window in self.windows], axis=-1)}
+        mask = inputs["words"] != 0
+        x = self.embedding(inputs["words"], training=training)
+        return {"root": tf.concat([max_over_words(window(x, mask), mask) for window in self.windows], axis=-1)}
+
+    def get_config(self) -> dict:
+        """The arguments of the constructor."""
+        return {**super().get_config(), **self.settings}
 
 
-class InceptionEncoder(keras.layers.Layer):
-    """root = max_i y_i over the output of `Inception` modules that stand on one another.
+@keras.saving.register_keras_serializable("tfnmt")
+class InceptionEncoder(FlatEncoder):
+    """root = max_i y_i over the output of `Inception` modules, each on the one before.
 
     Args:
         embedding: the layer from words to vectors.
         size: size of y_i, 4 or more.
-        layers: how many modules.
+        layers: number of modules.
         activation: "relu" or "maxout".
     """
 
-    def __init__(self, embedding, size, layers=1, activation="relu", **options):
-        super().__init__(**options)
-        self.embedding = embedding
-        self.output_size = size
+    def __init__(self, embedding: keras.layers.Layer, size: int, layers: int = 1, activation: str = "relu", **options):
+        super().__init__(embedding, size, **options)
+        self.settings = {"size": size, "layers": layers, "activation": activation}
         self.modules = [Inception(size, activation, name=f"module_{i}") for i in range(layers)]
 
-    def build(self, batch_shape=None):
-        self.embedding.build()
+    def build(self, input_shape=None) -> None:
+        super().build(input_shape)
         for i, module in enumerate(self.modules):
             module.build((None, None, self.output_size if i else self.embedding.output_size))
 
-    def call(self, batch, training=False):
+    def call(self, inputs: Named, training: bool | None = False) -> Named:
         """As the module says."""
-        mask = batch["words"] != 0
-        y = self.embedding(batch["words"], training=training)
+        mask = inputs["words"] != 0
+        y = self.embedding(inputs["words"], training=training)
         for module in self.modules:
             y = module(y, mask)
-        return {"root": largest_over_words(y, mask)}
+        return {"root": max_over_words(y, mask)}
+
+    def get_config(self) -> dict:
+        """The arguments of the constructor."""
+        return {**super().get_config(), **self.settings}

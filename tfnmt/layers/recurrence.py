@@ -12,10 +12,24 @@ slowly: it multiplies by the weights once more in each step, and adds up gradien
 meant.
 """
 
+from collections.abc import Callable
+
+import keras
 import tensorflow as tf
 
+Tensors = tuple[tf.Tensor, ...]
 
-def recur(step, inputs, states, weights, output_sizes, constants=None, mask=None, reverse=False):
+
+def recur(
+    step: Callable[[Tensors, Tensors, "LoopInvariants"], tuple[Tensors, Tensors]],
+    inputs: Tensors,
+    states: Tensors,
+    weights: dict[str, tf.Tensor],
+    output_sizes: tuple[int | None, ...],
+    constants: dict[str, tf.Tensor] | None = None,
+    mask: tf.Tensor | None = None,
+    reverse: bool = False,
+) -> tuple[Tensors, Tensors]:
     """Apply `step` at every time and return all outputs and the last states.
 
     Args:
@@ -30,7 +44,7 @@ def recur(step, inputs, states, weights, output_sizes, constants=None, mask=None
         output_sizes: a tuple with the last dimension of each output, None where it is known only when the graph runs.
         constants: a dictionary of further tensors that are the same at all times.
         mask: optional bool [time, batch]. Where it is False the states pass through unchanged, so padding changes
-            nothing.
+            nothing. An output that is one of the new states is the state passed on, too.
         reverse: go from the last time to the first. Outputs stay in the order of the inputs.
 
     Returns:
@@ -45,10 +59,11 @@ def recur(step, inputs, states, weights, output_sizes, constants=None, mask=None
 
     def masked_step(t, inputs_t, states, constants, matmul):
         outputs_t, new_states = step(inputs_t, states, LoopInvariants(matmul, constants))
-        if mask is not None:
-            keep = mask[t][:, tf.newaxis]
-            new_states = tuple(tf.where(keep, new, old) for new, old in zip(new_states, states, strict=True))
-        return tuple(outputs_t), tuple(new_states)
+        if mask is None:
+            return tuple(outputs_t), tuple(new_states)
+        real = mask[t][:, tf.newaxis]
+        passed_on = {id(new): tf.where(real, new, old) for new, old in zip(new_states, states, strict=True)}
+        return tuple(passed_on.get(id(x), x) for x in outputs_t), tuple(passed_on[id(new)] for new in new_states)
 
     @tf.custom_gradient
     def run(*flat):
@@ -142,7 +157,7 @@ def _weight_gradient(weight, factors, dz):
     return tf.matmul(rows, tf.reshape(dz, [-1, weight.shape[1]]), transpose_a=True)
 
 
-def multiply(value, weight):
+def multiply(value: tf.Tensor, weight: tf.Tensor) -> tf.Tensor:
     """`value` [batch, in] times `weight` [in, out], or [batch, in, out] (one matrix per example): [batch, out].
 
     A weight in a type of its own is multiplied in that; the product has the type of `value`.
@@ -152,7 +167,7 @@ def multiply(value, weight):
     return tf.squeeze(tf.matmul(value[:, tf.newaxis, :], weight), axis=1)
 
 
-def times(x, weight):
+def times(x: tf.Tensor, weight: tf.Tensor) -> tf.Tensor:
     """x [..., in] times weight [in, out], all rows as one product. Returns [..., out]."""
     product = tf.matmul(tf.reshape(x, [-1, weight.shape[0]]), weight)
     return tf.reshape(product, tf.concat([tf.shape(x)[:-1], [weight.shape[1]]], axis=0))
@@ -161,32 +176,43 @@ def times(x, weight):
 class LoopInvariants:
     """The tensors that are the same at all times, as a step uses them: matrices and other constants, by name."""
 
-    def __init__(self, matmul, constants, prefix=""):
+    def __init__(
+        self, matmul: Callable[[str, tf.Tensor], tf.Tensor], constants: dict[str, tf.Tensor], prefix: str = ""
+    ):
         self._matmul, self._constants, self._prefix = matmul, constants, prefix
 
-    def matmul(self, name, value):
+    def matmul(self, name: str, value: tf.Tensor) -> tf.Tensor:
         """`value` [batch, in] times the matrix of that name, [batch, out]."""
         return self._matmul(self._prefix + name, value)
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> tf.Tensor:
         return self._constants[self._prefix + name]
 
-    def __contains__(self, name):
+    def __contains__(self, name: str) -> bool:
         return self._prefix + name in self._constants
 
-    def scope(self, name):
+    def scope(self, name: str) -> "LoopInvariants":
         """The invariants of one layer of the step: "x" there is "NAME/x" here."""
         return LoopInvariants(self._matmul, self._constants, f"{self._prefix}{name}/")
 
 
-def invariants_for_one_step(weights, constants):
+def invariants_for_one_step(weights: dict[str, tf.Tensor], constants: dict[str, tf.Tensor]) -> LoopInvariants:
     """What `recur` gives its steps, for one step outside any loop, as searches take it."""
     return LoopInvariants(lambda name, value: multiply(value, weights[name]), constants)
 
 
-def scoped(tensors):
+def scoped(tensors: dict[str, dict[str, tf.Tensor]]) -> dict[str, tf.Tensor]:
     """{scope: {name: tensor}} → {"scope/name": tensor}, as `LoopInvariants.scope` looks for them."""
     return {f"{scope}/{name}": tensor for scope, named in tensors.items() for name, tensor in named.items()}
+
+
+def cast_weight(layer: keras.layers.Layer, variable: keras.Variable) -> tf.Tensor:
+    """A layer's variable in the dtype that the layer computes in.
+
+    Keras casts by itself where a layer is called; `step` and other methods of a layer that searches call directly are
+    to compute in the same dtype.
+    """
+    return tf.cast(tf.convert_to_tensor(variable), layer.compute_dtype)
 
 
 def _loop(time, body, carried):

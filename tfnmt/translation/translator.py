@@ -85,7 +85,7 @@ class Translator(MicroBatchTraining, keras.Model):
         )
         # Every size is known, so the weights exist from the start: nothing depends on which batch comes first.
         self.encoder.build(None)
-        self.decoder.build(self.encoder.output_size)
+        self.decoder.build(None, {"summary": (None, self.encoder.output_size)})
         self.built = True
         self.supports_jit = False  # batches come in many shapes, and XLA would compile each of them anew
         # Not a dictionary: a SavedModel cannot keep one with such keys.

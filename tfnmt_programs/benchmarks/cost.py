@@ -53,7 +53,7 @@ def multiplications_by_line(model: Translator, source_words: int, target_words: 
     words = word_rows * columns + (_size(decoder.W_f) if decoder.input_feeding else 0)
     cells = [decoder.first, *decoder.upper, *([decoder.second] if decoder.second else [])]
     transitions = matrix_sizes(*cells) - context - word_rows * columns
-    readout = sum(map(_size, decoder.readout_weights.values())) if decoder.deep_output else 0
+    readout = matrix_sizes(decoder.readout) if decoder.readout else 0
     vocabulary_size = model.target_tokenizer.vocabulary_size
     counts = (
         0,

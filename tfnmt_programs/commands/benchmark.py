@@ -25,6 +25,7 @@ def add_options(parser: CommandParser) -> None:
     add_lengths(works)
     add_board(works)
     add_read(works)
+    add_rnn(works)
 
 
 def add_train_translator(works):
@@ -126,6 +127,28 @@ def add_read(works):
     work.add_argument("--json", action="store_true", help="print one JSON object")
 
 
+def add_rnn(works):
+    work = works.add_parser("rnn", help="a recurrent layer's training step, beside Keras's RNN and GRU")
+    work.add_argument("--rounds", type=positive, default=15, metavar="N", help="times each layer works (default: 15)")
+    work.add_argument("--threads", type=positive, default=2, metavar="N", help="threads (default: 2)")
+    work.add_argument(
+        "--shapes",
+        nargs="+",
+        type=shape_of_rnn,
+        metavar="TxBxU",
+        help="time x batch x units (default: 30x64x256 30x64x512 100x16x64 30x8x128)",
+    )
+    work.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def shape_of_rnn(text):
+    try:
+        time, batch, units = map(positive, text.split("x"))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not time x batch x units, such as 30x64x256") from None
+    return time, batch, units
+
+
 def add_tree_classifier(work, batches, head_units):
     work.add_argument("--encoder", required=True, choices=[name for name, e in ENCODERS.items() if e.builds_trees])
     add_micro_batches(work)
@@ -178,7 +201,7 @@ def add_measuring(work):
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
-    alone = {"serve": serve_figures, "board": board, "read": read}
+    alone = {"serve": serve_figures, "board": board, "read": read, "rnn": rnn}
     if arguments.work in alone:
         figures = alone[arguments.work](arguments)
         print_figures({"work": arguments.work} | figures, arguments.json, output)
@@ -246,6 +269,25 @@ def read(arguments):
             path = Path(directory, "pairs.jsonl")
             write_pairs(path, arguments.count)
         return reading_speed(path, arguments.task, arguments.batch_size, arguments.batches)
+
+
+def rnn(arguments):
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(arguments.threads)
+    tf.config.threading.set_inter_op_parallelism_threads(arguments.threads)
+    from tfnmt_programs.benchmarks.rnn import SHAPES, Shape, compare_rnn
+
+    shapes = SHAPES if arguments.shapes is None else [Shape(*shape) for shape in arguments.shapes]
+    figures = {"threads": arguments.threads} | compare_rnn(shapes, arguments.rounds)
+    if arguments.json:
+        return figures
+    for each in figures.pop("shapes"):
+        shape, ratio = each.pop("shape"), each.pop("ratio")
+        figures |= {f"{shape} {name} ms": 1000 * seconds for name, seconds in each.items()}
+        figures |= {f"{shape} {name} / ours": value for name, value in ratio.items()}
+    mean = figures.pop("mean_ratio")
+    return figures | {f"mean {name} / ours": value for name, value in mean.items()}
 
 
 def train_translator(arguments):

@@ -17,11 +17,13 @@ from tfnmt.define_by_run import encoder as encoder_by_run
 from tfnmt.define_by_run import spinn as spinn_by_run
 from tfnmt.layers import recurrence
 from tfnmt.layers.decoder import Decoder
-from tfnmt.layers.encoder import Encoder, read_layer
+from tfnmt.layers.deep_output import DeepOutput
+from tfnmt.layers.embedding import WordVectors
+from tfnmt.layers.encoder import Encoder
+from tfnmt.layers.rnn import read_layer, read_sequences
 from tfnmt.layers.trees import loop, parser, schedule
 from tfnmt.layers.trees.encoder import TreeLSTMEncoder
 from tfnmt.layers.trees.spinn import SPINN
-from tfnmt.layers.word_vectors import WordVectors
 from tfnmt.text import transitions
 from tfnmt_programs.benchmarks.tree_batches import random_transitions
 from tfnmt_programs.graphs.steps_in_torch import steps_of_spinn, steps_of_translator
@@ -88,7 +90,7 @@ def make_cases() -> dict[str, Case]:
             lambda units: _built(Encoder(VOCABULARY, units, units)),
             lambda encoder, batch: encoder(batch["source"])["summary"],
             lambda encoder, batch: encoder_by_run.encode(encoder, batch["source"])["summary"],
-            model_code=(Encoder.call, read_layer),
+            model_code=(Encoder.call, read_layer, read_sequences),
             by_run_code=(encoder_by_run,),
             torch_settings=lambda units: _translator_settings(units, decodes=False),
             **chains,
@@ -100,7 +102,15 @@ def make_cases() -> dict[str, Case]:
             lambda both, batch: decoder_by_run.decode(
                 both.decoder, batch["target"], encoder_by_run.encode(both.encoder, batch["source"])
             ),
-            model_code=(Decoder.call, Decoder._project, Decoder._readout, Encoder.call, read_layer),
+            model_code=(
+                Decoder.call,
+                Decoder._project,
+                Decoder._readout,
+                DeepOutput.call,
+                Encoder.call,
+                read_layer,
+                read_sequences,
+            ),
             by_run_code=(decoder_by_run, encoder_by_run),
             torch_settings=lambda units: _translator_settings(units, decodes=True),
             **chains,
@@ -178,7 +188,7 @@ def _translator(units):
     both = keras.layers.Layer()
     both.encoder = _built(Encoder(VOCABULARY, units, units))
     both.decoder = Decoder(VOCABULARY, units, units, attention_units=units)
-    both.decoder.build(both.encoder.output_size)
+    both.decoder.build(None, {"summary": (None, both.encoder.output_size)})
     return both
 
 

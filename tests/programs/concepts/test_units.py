@@ -1,7 +1,7 @@
 import keras
 import numpy as np
 
-from tfnmt.layers.maxout import activate
+from tfnmt.layers.feedforward import activate
 from tfnmt_programs.concepts.units import PIECES_B, PIECES_W, TOOTH_B, TOOTH_OUT, TOOTH_W, layer, maxout, relu
 
 

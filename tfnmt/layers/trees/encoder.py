@@ -30,7 +30,8 @@ class TreeEncoder(keras.layers.Layer):
             self.projection = keras.layers.Dense(2 * units, name="projection")
 
     def build(self, input_shape=None) -> None:
-        self.embedding.build(None)
+        if not getattr(self.embedding, "built", False):  # else it was loaded with the layer
+            self.embedding.build(None)
         if self.projection is not None:
             self.projection.build((None, self.embedding.output_size))
 

@@ -34,7 +34,7 @@ class Tracker(keras.layers.Layer):
 
     def build(self, input_shape: tuple) -> None:
         """`input_shape`: [..., 3, size], that of what it reads."""
-        self.cell.build(3 * input_shape[-1])
+        self.cell.build((None, 3 * input_shape[-1]))
         if self.predicts:
             self.W_p = self.add_weight(name="W_p", shape=(self.units, 2), initializer="glorot_uniform")
             self.b_p = self.add_weight(name="b_p", shape=(2,), initializer="zeros")

@@ -1,0 +1,43 @@
+"""The deep output: the layer between a decoder's state and the logits of the next word."""
+
+import keras
+import tensorflow as tf
+
+from tfnmt.layers.recurrence import LoopInvariants, cast_weight, times
+
+
+@keras.saving.register_keras_serializable("tfnmt")
+class DeepOutput(keras.layers.Layer):
+    """t_i = tanh(z_i W_1 + u_{i−1} W_2 + c_i W_3 + b)  (Pascanu et al. 2014, arXiv:1312.6026).
+
+    Args:
+        units: size of t_i.
+    """
+
+    def __init__(self, units: int, **options):
+        super().__init__(**options)
+        self.units = units
+
+    def build(self, z_shape: tuple, u_shape: tuple, c_shape: tuple) -> None:
+        """Of each shape the last dimension matters."""
+        for name, shape in {"W_1": z_shape, "W_2": u_shape, "W_3": c_shape}.items():
+            weight = self.add_weight(name=name, shape=(shape[-1], self.units), initializer="glorot_uniform")
+            setattr(self, name, weight)
+        self.b = self.add_weight(name="b", shape=(self.units,), initializer="zeros")
+
+    def call(self, z: tf.Tensor, u: tf.Tensor, c: tf.Tensor) -> tf.Tensor:
+        """The state z, the word before u, and the context c, each float [..., size], as t, float [..., units]."""
+        weights = self.loop_weights()
+        return tf.tanh(self.project(u) + times(z, weights["W_1"]) + times(c, weights["W_3"]))
+
+    def loop_weights(self) -> dict[str, tf.Tensor]:
+        """The matrices that `step` multiplies with, by name."""
+        return {"W_1": cast_weight(self, self.W_1), "W_3": cast_weight(self, self.W_3)}
+
+    def project(self, u: tf.Tensor) -> tf.Tensor:
+        """u W_2 + b [..., units], which depends on no state."""
+        return times(u, cast_weight(self, self.W_2)) + cast_weight(self, self.b)
+
+    def step(self, projected: tf.Tensor, z: tf.Tensor, c: tf.Tensor, invariants: LoopInvariants) -> tf.Tensor:
+        """`call` in a loop that has the weights in its `invariants`; `projected` is `project(u)` at that time."""
+        return tf.tanh(projected + invariants.matmul("W_1", z) + invariants.matmul("W_3", c))

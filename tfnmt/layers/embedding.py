@@ -1,0 +1,108 @@
+"""From words to vectors: looked up, projected, normalized, dropped out."""
+
+import keras
+import tensorflow as tf
+
+
+@keras.saving.register_keras_serializable("tfnmt")
+class Embedding(keras.layers.Embedding):
+    """s_i = E w_i: the linear projection of a word's 1-of-K vector w_i by the matrix E, which picks E's row for the
+    word. It is a look-up, since all other products would be with zero.
+
+    Args:
+        vocabulary_size: K.
+        size: size of s_i.
+        mask_zero: give Keras's layers that follow a mask that is False at 0, the id of padding.
+    """
+
+    def __init__(self, vocabulary_size: int, size: int, mask_zero: bool = False, **options):
+        # So that s_i has length 1, whatever its size.
+        scale = keras.initializers.RandomNormal(stddev=size**-0.5)
+        super().__init__(vocabulary_size, size, embeddings_initializer=scale, mask_zero=mask_zero, **options)
+
+    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+        """Ids int32 [...] → float [..., size]."""
+        return tf.cast(_rows(tf.convert_to_tensor(self.embeddings), inputs), self.compute_dtype)
+
+    def get_config(self) -> dict:
+        """The arguments of the constructor."""
+        config = super().get_config()
+        known = {name: config[name] for name in ("name", "trainable", "dtype", "mask_zero")}
+        return {"vocabulary_size": self.input_dim, "size": self.output_dim, **known}
+
+
+@tf.custom_gradient
+def _rows(E, ids):
+    """E's rows. The gradient is dense: with the slices that TensorFlow makes of it, Keras's optimizers take
+    ten times as long.
+    """
+
+    def gradient(ds):
+        rows = tf.reshape(ds, [-1, E.shape[1]])
+        return tf.math.unsorted_segment_sum(rows, tf.reshape(ids, [-1]), E.shape[0]), None
+
+    return tf.gather(E, ids), gradient
+
+
+@keras.saving.register_keras_serializable("tfnmt")
+class WordVectors(keras.layers.Layer):
+    """x_i = dropout(BN(E w_i P + b)): the words of sentences as vectors.
+
+    Bowman et al. 2016, arXiv:1603.06021, section 3.3: fixed GloVe vectors, a trained projection, batch normalization.
+
+    Args:
+        vocabulary_size: K of the 1-of-K vectors w_i.
+        size: size of E's vectors.
+        trained: False keeps E as it is, as for pretrained vectors.
+        projection: size of x_i after a trained affine map; None for none.
+        batch_normalization: normalize each unit over all real words of a batch; padding does not count.
+        dropout: fraction of x_i's units dropped.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        size: int,
+        trained: bool = True,
+        projection: int | None = None,
+        batch_normalization: bool = False,
+        dropout: float = 0.0,
+        **options,
+    ):
+        super().__init__(**options)
+        self.E = Embedding(vocabulary_size, size, trainable=trained, name="E")
+        self.projection = None if projection is None else keras.layers.Dense(projection, name="projection")
+        self.normalization = (
+            keras.layers.BatchNormalization(momentum=0.9, name="normalization") if batch_normalization else None
+        )
+        self.dropout = keras.layers.Dropout(dropout)
+        self.output_size = projection or size
+
+    def build(self, input_shape: tuple | None = None) -> None:
+        self.E.build(input_shape)
+        if self.projection is not None:
+            self.projection.build((None, None, self.E.output_dim))
+        if self.normalization is not None:
+            self.normalization.build((None, None, self.output_size))
+
+    def call(self, ids: tf.Tensor, training: bool | None = False) -> tf.Tensor:
+        """int32 [sentences, words], padded with 0 → float [sentences, words, output_size], zeros at padding."""
+        mask = ids != 0
+        x = self.E(ids)
+        if self.projection is not None:
+            x = self.projection(x)
+        if self.normalization is not None:
+            x = self.normalization(x, training=training, mask=mask)
+        x = self.dropout(x, training=training)
+        return x * tf.cast(mask, x.dtype)[:, :, tf.newaxis]
+
+
+def whole_word_dropout(rate: float) -> keras.layers.Dropout:
+    """Dropout of [time, batch, size] that leaves a word's vector whole or drops all of it (Sennrich & Zhang 2019,
+    arXiv:1905.11901, section 4.2)."""
+    return keras.layers.Dropout(rate, noise_shape=(None, None, 1))
+
+
+def over_time_dropout(rate: float) -> keras.layers.Dropout:
+    """Dropout of [time, batch, size] with one mask for all times (Gal & Ghahramani 2016, arXiv:1512.05287)."""
+    return keras.layers.Dropout(rate, noise_shape=(1, None, None))
