@@ -49,11 +49,13 @@ def training_batches(
         Batches as described above; every iteration over them is one epoch.
     """
 
+    @tf.autograph.experimental.do_not_convert
     def filtered(source: tf.Tensor, target: tf.Tensor):
         source_ids, target_ids, outcome = _filter(source, target, source_tokenizer, target_tokenizer, configuration)
         kept = outcome == _KEPT
         return _example(tf.ragged.boolean_mask(source_ids, kept), tf.ragged.boolean_mask(target_ids, kept))
 
+    @tf.autograph.experimental.do_not_convert
     def one_epoch(_):
         tf.random.set_seed(2 * seed + 1)  # of this function's graph alone; shuffle combines it with its own
         order = tf.cast(tf.identity(epoch), tf.int64)
@@ -79,6 +81,7 @@ def evaluation_batches(
     None are dropped; each side is truncated to `maximum_length` tokens.
     """
 
+    @tf.autograph.experimental.do_not_convert
     def padded(source: tf.Tensor, target: tf.Tensor):
         source_ids = framing.encode(source_tokenizer, source, maximum_length)
         target_ids = framing.encode(target_tokenizer, target, maximum_length)
@@ -132,6 +135,7 @@ def count_dropped(
         UserError: nothing is left to train on.
     """
 
+    @tf.autograph.experimental.do_not_convert
     def filtered(source: tf.Tensor, target: tf.Tensor):
         source_ids, target_ids, outcome = _filter(source, target, source_tokenizer, target_tokenizer, configuration)
         return outcome, _length(source_ids.row_lengths(), target_ids.row_lengths())
