@@ -7,10 +7,11 @@ import pytest
 
 from tfnmt.classification.encoders import ENCODERS
 from tfnmt.data.tasks import TASKS
+from tfnmt.layers.registry import ATTENTIONS
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
 SECTIONS = dict(section.split("\n", maxsplit=1) for section in re.split(r"^## ", PAGE, flags=re.M)[1:])
-REGISTRIES = (ENCODERS, TASKS)
+REGISTRIES = (ENCODERS, TASKS, ATTENTIONS)
 
 
 @pytest.fixture(autouse=True)

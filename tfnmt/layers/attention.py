@@ -159,6 +159,3 @@ class GeneralAttention(DotAttention):
     def keys(self, h: tf.Tensor) -> tf.Tensor:
         """(h_j W_a) transposed, [batch, query_size, source_length]."""
         return tf.transpose(times(h, cast_weight(self, self.W_a)), [0, 2, 1])
-
-
-ATTENTIONS = {"additive": AdditiveAttention, "dot": DotAttention, "general": GeneralAttention}

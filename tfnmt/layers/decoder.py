@@ -3,11 +3,11 @@
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.attention import ATTENTIONS
 from tfnmt.layers.cells import CELLS, Cell
 from tfnmt.layers.deep_output import DeepOutput
 from tfnmt.layers.embedding import Embedding, over_time_dropout, whole_word_dropout
 from tfnmt.layers.recurrence import Tensors, cast_weight, invariants_for_one_step, recur, scoped
+from tfnmt.layers.registry import attention_class
 
 Named = dict[str, tf.Tensor]
 
@@ -25,7 +25,7 @@ class Decoder(keras.layers.Layer):
         units: size of z_i.
         layers: number of layers; those above the first read the one below and the context.
         cell: φ, "gru" or "lstm".
-        attention: "none" (h_T at every step), "additive", "dot" or "general".
+        attention: a name in `tfnmt.layers.registry.ATTENTIONS`; "none": h_T at every step.
         attention_units: size of the additive attention's hidden layer.
         conditional: look at the source between two transitions of the first layer, z' = φ(u_{i−1}, z_{i−1}),
             c_i = att(z'), z_i = φ'(c_i, z') (the conditional GRU of dl4mt and Nematus: Firat & Cho 2016).
@@ -66,8 +66,8 @@ class Decoder(keras.layers.Layer):
         new_cell = CELLS[cell]
         self.E = Embedding(vocabulary_size, embedding_size, name="E")
         self.attention = self.second = self.readout = None
-        if attention != "none":
-            self.attention = ATTENTIONS[attention](attention_units, name="attention")
+        if attend := attention_class(attention):
+            self.attention = attend(attention_units, name="attention")
         self.first = new_cell(units, layer_normalization, name="first")
         if conditional and self.attention:
             self.second = new_cell(units, layer_normalization, name="second")

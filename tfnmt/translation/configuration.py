@@ -1,10 +1,11 @@
-"""What a translator is made of: its configuration. Values that work well together are in presets.py."""
+"""The configuration of a translator's layers. Values that work well together are in presets.py."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from tfnmt.configuration import Configuration, require
+from tfnmt.configuration import Configuration, KeyOf, require
+from tfnmt.layers.registry import ATTENTIONS
 
 
 class TranslatorConfiguration(Configuration):
@@ -21,7 +22,7 @@ class TranslatorConfiguration(Configuration):
     residual: bool = Field(False, description="add a layer's input to its output, from the second layer on")
     cell: Literal["gru", "lstm"] = Field("gru", description="the recurrent activation function φ")
     bidirectional: bool = Field(True, description="read the source from both ends")
-    attention: Literal["none", "additive", "dot", "general"] = Field(
+    attention: Annotated[str, KeyOf(ATTENTIONS)] = Field(
         "additive", description="how a context is chosen for each word; none: the summary h_T is all the decoder knows"
     )
     attention_units: int = Field(256, description="size of the additive attention's hidden layer", ge=1)

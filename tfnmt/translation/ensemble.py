@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import keras
 import tensorflow as tf
 
 from tfnmt.configuration import require
@@ -83,17 +82,14 @@ def search_step(
         (step, states, memory): the step function, the first states and the memory, of [batch] rows.
     """
     decoder = model.decoder
-    as_layer = _AsLayer(dtype=model.dtype_policy, name="search")
-    states, memory = as_layer(source, function=lambda source: decoder.start(model.encoder(source)))
+    states, memory = decoder.start(model.encoder(source))
     words = None if candidates is None else candidates.words
-    shared = as_layer(source, function=lambda _: decoder.for_steps(words, dtype))
+    shared = decoder.for_steps(words, dtype)
     memory = {"source": memory} if candidates is None else {"source": memory, "penalties": candidates.penalties}
 
     def step(ids, states, memory):
         ids = ids if words is None else tf.gather(words, ids)
-        logits, states, attention = as_layer(
-            ids, function=lambda ids: decoder.step(ids, states, memory["source"], shared)
-        )
+        logits, states, attention = decoder.step(ids, states, memory["source"], shared)
         logits = tf.cast(logits, tf.float32)
         if words is not None:
             logits += memory["penalties"]
@@ -113,10 +109,3 @@ def _shared(models, side):
                 " with the same tokenizers can be searched together"
             )
     return tokenizers[0]
-
-
-class _AsLayer(keras.layers.Layer):
-    """Applies a function as a layer is applied: in mixed precision, weights are read as what the layer computes in."""
-
-    def call(self, ids, function):
-        return function(ids)
