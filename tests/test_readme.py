@@ -42,9 +42,18 @@ def test_every_picture_is_shown_on_a_page():
 
 
 def test_every_link_and_picture_of_the_pages_exists():
-    for page in DOCS.glob("*.md"):
-        links = re.findall(r"\]\(([^):#]+)\)", page.read_text(encoding="utf-8"))
-        assert [link for link in links if not (DOCS / link).exists()] == []
+    for page in [*DOCS.glob("*.md"), *DOCS.parent.glob("*.md")]:
+        text = page.read_text(encoding="utf-8")
+        links = re.findall(r"\]\(([^):#]+)(?:#[^)]*)?\)", text)
+        assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_link_to_a_heading_has_one():
+    for page in [*DOCS.glob("*.md"), *DOCS.parent.glob("*.md")]:
+        for path, anchor in re.findall(r"\]\(([^):#]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
+            headings = re.findall(r"^#+ (.*)$", (page.parent / path if path else page).read_text("utf-8"), re.M)
+            anchors = [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
+            assert anchor in anchors, f"{page.name}: {path}#{anchor}"
 
 
 def test_every_verb_and_script_it_names_exists():
