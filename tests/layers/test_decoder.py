@@ -303,3 +303,16 @@ def test_state_dropout_has_one_mask_for_all_times_and_another_for_each_cell():
         (kept,) = [kept for kept, expected in sums.items() if np.allclose(unit, expected)]
         found.add(kept)
     assert found == set(sums)
+
+
+@pytest.mark.parametrize("name", ["plain", "everything", "no attention, lstm, two layers"])
+def test_steps_outside_a_call_compute_in_half_precision_too(name):
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        layers = made(**OPTIONS[name])
+    finally:
+        keras.config.set_dtype_policy("float64")
+    logits, _ = word_by_word(*layers)
+    assert logits.dtype == tf.bfloat16
+    expected = tf.cast(all_at_once(*layers), tf.float32)
+    np.testing.assert_allclose(tf.cast(logits, tf.float32), expected, rtol=2**-6, atol=2**-5)
