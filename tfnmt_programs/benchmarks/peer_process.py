@@ -1,10 +1,9 @@
 """The other side of a comparison: a worker in `peers/`, run by a Python that has the peer installed.
 
-What such a Python needs, beside NumPy (or install the extra `peers` in an environment of its own):
+What that Python needs, beside NumPy:
 
-    joeynmt_worker.py       joeynmt 2.3, with its torch
-    spinn_worker.py         torch
-    translator_worker.py    torch
+    spinn_worker.py, translator_worker.py    torch: the extra `peers`
+    joeynmt_worker.py                        joeynmt 2.3 with its torch, in an environment of its own
 """
 
 import contextlib
