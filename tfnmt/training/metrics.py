@@ -1,4 +1,6 @@
-"""What `fit` and `evaluate` show of a sequence model: exact means over all real words of all batches."""
+"""Metrics of a sequence model for `fit` and `evaluate`: exact means over all words but padding of all batches."""
+
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -6,15 +8,15 @@ import tensorflow as tf
 from tfnmt.training.losses import word_losses
 
 
-class _OverWords(keras.metrics.Metric):
-    """A sum over words that are not padding (0), and how many they are."""
+class _WordMean(keras.metrics.Metric):
+    """The mean over all words that are not padding (0)."""
 
-    def __init__(self, name, **options):
+    def __init__(self, name: str, **options: Any):
         super().__init__(name=name, **options)
         self.total = self.add_weight(name="total", initializer="zeros")
         self.words = self.add_weight(name="words", initializer="zeros")
 
-    def update_state(self, labels, logits, sample_weight=None):
+    def update_state(self, labels: tf.Tensor, logits: tf.Tensor, sample_weight: None = None) -> None:
         """Integers [batch, length] and logits [batch, length, vocabulary_size]. `sample_weight` is not used:
         padding is known.
         """
@@ -22,31 +24,35 @@ class _OverWords(keras.metrics.Metric):
         self.total.assign_add(tf.reduce_sum(self.values(labels, logits) * mask))
         self.words.assign_add(tf.reduce_sum(mask))
 
-    def result(self):
+    def result(self) -> tf.Tensor:
+        """A float32 scalar."""
         return tf.math.divide_no_nan(self.total.value, self.words.value)
 
 
 @keras.saving.register_keras_serializable("tfnmt")
-class Perplexity(_OverWords):
+class Perplexity(_WordMean):
     """exp(−(1/N) Σ log p(label)), without label smoothing."""
 
-    def __init__(self, name="perplexity", **options):
+    def __init__(self, name: str = "perplexity", **options: Any):
         super().__init__(name, **options)
 
-    def values(self, labels, logits):
+    def values(self, labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
+        """−log p(label) of each word: float32 [batch, length]."""
         return word_losses(labels, logits)
 
-    def result(self):
+    def result(self) -> tf.Tensor:
+        """A float32 scalar."""
         return tf.exp(super().result())
 
 
 @keras.saving.register_keras_serializable("tfnmt")
-class TokenAccuracy(_OverWords):
+class TokenAccuracy(_WordMean):
     """The share of words to which the model gives the highest logit."""
 
-    def __init__(self, name="token_accuracy", **options):
+    def __init__(self, name: str = "token_accuracy", **options: Any):
         super().__init__(name, **options)
 
-    def values(self, labels, logits):
+    def values(self, labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
+        """1 where the label has the highest logit, else 0: float32 [batch, length]."""
         label_logits = tf.gather(logits, tf.cast(labels, tf.int32), batch_dims=2)
         return tf.cast(label_logits >= tf.reduce_max(logits, axis=-1), tf.float32)
