@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import keras
 
@@ -23,7 +24,7 @@ from tfnmt.training.model_directory import (
 MAY_CHANGE = {"epochs", "steps", "patience", "checkpoint_steps", "keep_checkpoints"}
 
 
-def prepare_run(directory: Path, preset: Configuration, resume: bool, measures: Sequence[str]) -> bool:
+def prepare_run(directory: Path, preset: Any, resume: bool, measures: Sequence[str]) -> bool:
     """Check that a run may write to a directory.
 
     Args:
@@ -86,7 +87,7 @@ def initial_model(configuration: TrainingConfiguration, directory: Path, cls: ty
     return load_model(cls, configuration.initial)
 
 
-def copy_weights(initial: keras.Model, model: keras.Model, directory: str) -> None:
+def copy_weights(initial: keras.Model, model: keras.Model, directory: str | None) -> None:
     """Give a new model the weights of a trained one.
 
     Args:
