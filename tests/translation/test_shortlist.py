@@ -28,7 +28,7 @@ def some_words(model, seed=3):
     return Shortlist(np.random.default_rng(seed).integers(4, target, [source, 3]), [7, 5], target)
 
 
-def test_translations_are_told_apart_by_company():
+def test_a_words_translations_are_found_by_what_it_occurs_with():
     """10 stands beside both 4 and 5, and beside 4 alone: so 5 is 11. By hand, after one iteration from equal shares:
     counts of 4: 10 with 1/2 + 1, 11 with 1/2; of 5: 10 and 11 with 1/2 each."""
     pairs = [([4, 5], [10, 11]), ([4], [10])]
@@ -64,7 +64,7 @@ def test_a_list_of_all_words_changes_nothing(model, options):
         np.testing.assert_allclose(one.scores, other.scores, atol=1e-3)
 
 
-def test_a_translation_is_of_its_own_list_whatever_its_company(model):
+def test_a_translation_uses_the_list_of_its_own_sentence_in_any_batch(model):
     shortlist = some_words(model)
     configuration = SearchConfiguration(beam_size=3, maximum_length_factor=1.0, maximum_length_offset=0)
     searcher = Searcher(model, configuration, shortlist)

@@ -150,7 +150,7 @@ def test_what_keras_shows_is_what_it_says(trained):
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
-def test_translations_do_not_depend_on_their_company(trained, beam_size):
+def test_translations_do_not_depend_on_the_batch(trained, beam_size):
     translator, _ = trained
     together = translator.translate(TEXTS, beam_size)
     assert [bool(text) for text in together] == [True, False, True, True, False, True, True]

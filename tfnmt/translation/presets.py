@@ -1,5 +1,8 @@
 """Presets: configurations that work well together, as values."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from tfnmt.configuration import Configuration
 from tfnmt.data.batching_configuration import BatchingConfiguration
 from tfnmt.errors import UserError, nearest_name
@@ -99,7 +102,7 @@ PRESETS = {
 }
 
 
-def find_preset(name, presets=PRESETS):
+def find_preset(name: str, presets: Mapping[str, Any] = PRESETS) -> Any:
     """The preset of that name, a `Preset` unless others are given.
 
     Raises:
