@@ -29,13 +29,17 @@ def training_batches(
     epoch: tf.Variable | int = 0,
     skip: int = 0,
 ) -> tf.data.Dataset:
-    """One epoch of shuffled batches, the same ones whenever `seed` and `epoch` are the same.
+    """One epoch of shuffled batches, the same for equal `seed` and `epoch`.
 
-    Examples are sorted by length, those of one length in a new order each epoch, and the batches shuffled.
+    Examples are sorted by length, those of equal length in a new order each epoch, and the batches are shuffled.
 
     Args:
-        epoch: makes the order. Of a variable (int64), its value when iteration starts counts.
-        skip: batches to leave out at the beginning, those that an interrupted epoch has seen.
+        examples: the examples.
+        tokenizer: makes ids of the words.
+        batch_size: examples in a batch.
+        seed: determines the order, with the epoch.
+        epoch: its number, or an int64 variable that is read when an iteration over the dataset starts.
+        skip: how many batches to leave out at the beginning, when an interrupted epoch is resumed.
     """
 
     def groups() -> list[np.ndarray]:
@@ -56,12 +60,12 @@ def evaluation_batches(examples: ExampleDataset, tokenizer: WordTokenizer, batch
 
 
 def number_of_batches(examples: ExampleDataset, batch_size: int) -> int:
-    """In an epoch, and in an evaluation."""
+    """How many batches an epoch or an evaluation has."""
     return -(-len(examples) // batch_size)
 
 
 def shuffled_groups(lengths: np.ndarray, batch_size: int, seed: Sequence[int]) -> list[np.ndarray]:
-    """Numbers of examples, [at most batch_size] each, of similar length, in an order that `seed` makes."""
+    """The indices of examples for each batch, int64 [at most batch_size] of similar lengths; `seed` gives the order."""
     random = np.random.default_rng(seed)
     by_length = np.lexsort((random.random(len(lengths)), lengths))
     groups = _split(by_length, batch_size)
@@ -119,5 +123,5 @@ def _padded(rows: list[list[int]], padding: int) -> np.ndarray:
     return array
 
 
-def _split(numbers: np.ndarray, size: int) -> list[np.ndarray]:
-    return [numbers[start : start + size] for start in range(0, len(numbers), size)]
+def _split(indices: np.ndarray, size: int) -> list[np.ndarray]:
+    return [indices[start : start + size] for start in range(0, len(indices), size)]

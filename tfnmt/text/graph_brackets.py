@@ -23,10 +23,9 @@ def transitions_from_brackets(texts: tf.Tensor) -> tf.Tensor:
     tokens = tf.strings.split(texts).to_tensor("")
     opening, closing = tokens == "(", tokens == ")"
     is_word = (tokens != "") & ~opening & ~closing
-    made = tf.ragged.boolean_mask(tf.where(closing, REDUCE, SHIFT), is_word | closing)
-    transitions = made.to_tensor(PAD)
-    # The transitions say how many phrases begin at each word; so many brackets must open there, and none after the last
-    # word. Brackets that close come before those that open.
+    transitions = tf.ragged.boolean_mask(tf.where(closing, REDUCE, SHIFT), is_word | closing).to_tensor(PAD)
+    # The transitions say how many phrases begin at each word; as many brackets must open before it, and none after the
+    # last word. Between two words, brackets close before others open.
     opened = tf.ragged.boolean_mask(tf.cumsum(tf.cast(opening, tf.int32), axis=1), is_word)
     begin, _ = brackets_at_words(transitions, opened.bounding_shape(axis=1, out_type=tf.int32))
     begun = tf.RaggedTensor.from_tensor(tf.cumsum(begin, axis=1), opened.row_lengths())
