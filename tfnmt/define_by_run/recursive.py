@@ -6,12 +6,16 @@
 The layers and weights are those of `tfnmt.layers.trees.encoder.TreeLSTMEncoder`; only who walks the tree is different.
 """
 
+from collections.abc import Iterable, Iterator
+from typing import Any
+
 import tensorflow as tf
 
+from tfnmt.layers.trees.encoder import TreeLSTMEncoder
 from tfnmt.text.brackets import REDUCE, SHIFT
 
 
-def encode(encoder, batch, training=False):
+def encode(encoder: TreeLSTMEncoder, batch: dict[str, tf.Tensor], training: bool = False) -> dict[str, tf.Tensor]:
     """What `TreeLSTMEncoder` computes, one node of one sentence at a time.
 
     Args:
@@ -37,7 +41,7 @@ def encode(encoder, batch, training=False):
     return {"root": tf.concat(roots, axis=0)}
 
 
-def tree_of(words, transitions):
+def tree_of(words: Iterator, transitions: Iterable[int]) -> Any:
     """An iterator over words, and transitions → the tree as lists of two: [[the, church], [[has, ...], .]]."""
     stack = []
     for transition in transitions:

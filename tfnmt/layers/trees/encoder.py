@@ -1,5 +1,7 @@
 """Encoders of sentences that have a tree: what they share, and the one without a tracker."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -21,7 +23,7 @@ class TreeEncoder(keras.layers.Layer):
         units: size of h and of c.
     """
 
-    def __init__(self, embedding: keras.layers.Layer, units: int, **options):
+    def __init__(self, embedding: keras.layers.Layer, units: int, **options: Any):
         super().__init__(**options)
         self.embedding = embedding
         self.units = self.output_size = units
@@ -29,7 +31,7 @@ class TreeEncoder(keras.layers.Layer):
         if embedding.output_size != 2 * units:
             self.projection = keras.layers.Dense(2 * units, name="projection")
 
-    def build(self, input_shape=None) -> None:
+    def build(self, input_shape: Any = None) -> None:
         if not getattr(self.embedding, "built", False):  # else it was loaded with the layer
             self.embedding.build(None)
         if self.projection is not None:
@@ -77,11 +79,11 @@ class TreeLSTMEncoder(TreeEncoder):
     there are as many iterations as the highest tree has levels, and no row is composed in vain.
     """
 
-    def __init__(self, embedding: keras.layers.Layer, units: int, **options):
+    def __init__(self, embedding: keras.layers.Layer, units: int, **options: Any):
         super().__init__(embedding, units, **options)
         self.compose = TreeLSTM(units, name="compose")
 
-    def build(self, input_shape=None) -> None:
+    def build(self, input_shape: Any = None) -> None:
         super().build()
         self.compose.build()
 

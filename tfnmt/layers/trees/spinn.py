@@ -1,5 +1,7 @@
 """SPINN, the stack-augmented parser-interpreter neural network: Bowman et al. 2016, arXiv:1603.06021."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -41,7 +43,7 @@ class SPINN(TreeEncoder):
         tracker_units: int,
         parse: str = "given",
         tracked_composition: bool = True,
-        **options,
+        **options: Any,
     ):
         super().__init__(embedding, units, **options)
         if parse not in ("given", "predicted", "sampled"):
@@ -51,7 +53,7 @@ class SPINN(TreeEncoder):
         self.tracker = Tracker(tracker_units, predicts=parse != "given", name="tracker")
         self.compose = TreeLSTM(units, tracker_units if tracked_composition else 0, name="compose")
 
-    def build(self, input_shape=None) -> None:
+    def build(self, input_shape: Any = None) -> None:
         super().build()
         self.tracker.build((None, 3, self.units))
         self.compose.build()

@@ -1,5 +1,7 @@
 """The tracker: SPINN's memory of the sentence as it reads, from which it predicts the transitions."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -25,7 +27,7 @@ class Tracker(keras.layers.Layer):
         predicts: whether it has W_p and b_p.
     """
 
-    def __init__(self, units: int, predicts: bool = False, **options):
+    def __init__(self, units: int, predicts: bool = False, **options: Any):
         super().__init__(**options)
         self.units = self.output_size = units
         self.state_size = [units, units]
@@ -39,13 +41,16 @@ class Tracker(keras.layers.Layer):
             self.W_p = self.add_weight(name="W_p", shape=(self.units, 2), initializer="glorot_uniform")
             self.b_p = self.add_weight(name="b_p", shape=(2,), initializer="zeros")
 
-    def call(self, inputs: tf.Tensor, states: list[tf.Tensor], training: bool = False):
+    def call(
+        self, inputs: tf.Tensor, states: list[tf.Tensor], training: bool = False
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """One transition.
 
         Args:
             inputs: float [sentences, 3, size], h of the buffer's first word, of the top of the stack and of what lies
                 below it; zeros for nothing.
-            states: (h, c), each float [sentences, units].
+            states: [h, c], each float [sentences, units].
+            training: has no effect.
 
         Returns:
             (h, [h, c]).

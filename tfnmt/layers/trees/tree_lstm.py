@@ -1,5 +1,7 @@
 """The TreeLSTM: what REDUCE does to two phrases."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -23,7 +25,7 @@ class TreeLSTM(keras.layers.Layer):
         tracker_units: size of the tracker's state; 0 for none.
     """
 
-    def __init__(self, units: int, tracker_units: int = 0, **options):
+    def __init__(self, units: int, tracker_units: int = 0, **options: Any):
         super().__init__(**options)
         self.units = units
         self.tracker_units = tracker_units
