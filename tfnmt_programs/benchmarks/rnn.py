@@ -55,11 +55,13 @@ def compare_rnn(shapes: tuple[Shape, ...] = SHAPES, rounds: int = 15) -> dict:
 
 def _compare(shape, rounds):
     steps = {name: training_step(layer(shape.units), shape) for name, layer in LAYERS.items()}
-    repetitions = max(1, round(SECONDS / max(_seconds(step) for step in steps.values())))
-    seconds = alternate({name: lambda step=step: _seconds(step, repetitions) for name, step in steps.items()}, rounds)
-    figures = {name: statistics.median(values) for name, values in seconds.items()}
+    repetitions = max(1, round(SECONDS * min(_steps_per_second(step) for step in steps.values())))
+    rates = alternate(
+        {name: lambda step=step: _steps_per_second(step, repetitions) for name, step in steps.items()}, rounds
+    )
+    figures = {name: 1 / statistics.median(values) for name, values in rates.items()}
     figures["ratio"] = {
-        name: statistics.median(theirs / ours for theirs, ours in zip(seconds[name], seconds["ours"], strict=True))
+        name: statistics.median(ours / theirs for ours, theirs in zip(rates["ours"], rates[name], strict=True))
         for name in ("keras_rnn", "keras_gru")
     }
     return figures
@@ -83,8 +85,8 @@ def training_step(layer: keras.layers.Layer, shape: Shape) -> Callable[[], list[
     return lambda: gradients(sequences)
 
 
-def _seconds(step, repetitions=1):
+def _steps_per_second(step, repetitions=1):
     start = time.perf_counter()
     for _ in range(repetitions):
         step()[-1].numpy()
-    return (time.perf_counter() - start) / repetitions
+    return repetitions / (time.perf_counter() - start)
