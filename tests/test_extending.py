@@ -8,10 +8,11 @@ import pytest
 from tfnmt.classification.encoders import ENCODERS
 from tfnmt.data.tasks import TASKS
 from tfnmt.layers.registry import ATTENTIONS
+from tfnmt.training.configuration import OPTIMIZERS
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
 SECTIONS = dict(section.split("\n", maxsplit=1) for section in re.split(r"^## ", PAGE, flags=re.M)[1:])
-REGISTRIES = (ENCODERS, TASKS, ATTENTIONS)
+REGISTRIES = (ATTENTIONS, ENCODERS, OPTIMIZERS, TASKS)
 
 
 @pytest.fixture(autouse=True)
@@ -31,5 +32,7 @@ def test_the_parts_that_can_be_added():
 @pytest.mark.parametrize("title", SECTIONS)
 def test_the_examples_of_a_section_run(title):
     namespace = {"__name__": title}
-    for block in re.findall(r"```python\n(.*?)```", SECTIONS[title], re.S):
+    blocks = re.findall(r"```python\n(.*?)```", SECTIONS[title], re.S)
+    assert blocks
+    for block in blocks:
         exec(block, namespace)

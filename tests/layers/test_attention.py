@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tfnmt.layers.recurrence import invariants_for_one_step
-from tfnmt.layers.registry import ATTENTIONS, attention_class
+from tfnmt.layers.registry import ATTENTIONS
 
 BATCH, LENGTH, SIZE, UNITS = 3, 5, 4, 3
 MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [1, 0, 0, 0, 0]], bool)
@@ -13,7 +13,7 @@ RANDOM = np.random.default_rng(1)
 
 
 def made(kind, query_size=SIZE):
-    attention = attention_class(kind)(UNITS, dtype="float64")
+    attention = ATTENTIONS[kind](UNITS, dtype="float64")
     attention.build([(None, query_size), (None, None, SIZE)])
     for weight in attention.trainable_variables:
         weight.assign(RANDOM.normal(size=weight.shape))
@@ -62,4 +62,4 @@ def test_weights_sum_to_one_and_padding_has_none(kind):
 
 def test_dot_attention_needs_states_of_one_size():
     with pytest.raises(ValueError, match="decoder's are 2, the encoder's 4"):
-        attention_class("dot")(UNITS).build([(None, 2), (None, None, 4)])
+        ATTENTIONS["dot"](UNITS).build([(None, 2), (None, None, 4)])

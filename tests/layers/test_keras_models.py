@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tfnmt import layers
-from tfnmt.layers.registry import ATTENTIONS, attention_class
+from tfnmt.layers.registry import ATTENTIONS
 
 RANDOM = np.random.default_rng(1)
 
@@ -49,7 +49,7 @@ def test_encoder_and_decoder(options, tmp_path):
 def test_attention_has_the_mask_of_its_values(kind, tmp_path):
     query, words = keras.Input([4]), ids()
     values = layers.Embedding(7, 4, mask_zero=True)(words)
-    model = keras.Model([query, words], list(attention_class(kind)(3)([query, values])))
+    model = keras.Model([query, words], list(ATTENTIONS[kind](3)([query, values])))
     (_, words), (context, weights) = check_round_trip(model, tmp_path)
     assert context.shape == (3, 4)
     np.testing.assert_array_equal(np.asarray(weights) == 0, words == 0)

@@ -7,7 +7,7 @@ from tfnmt.layers.cells import CELLS, Cell
 from tfnmt.layers.deep_output import DeepOutput
 from tfnmt.layers.embedding import Embedding, over_time_dropout, whole_word_dropout
 from tfnmt.layers.recurrence import Tensors, cast_weight, invariants_for_one_step, recur, scoped
-from tfnmt.layers.registry import attention_class
+from tfnmt.layers.registry import ATTENTIONS
 
 Named = dict[str, tf.Tensor]
 
@@ -66,7 +66,7 @@ class Decoder(keras.layers.Layer):
         new_cell = CELLS[cell]
         self.E = Embedding(vocabulary_size, embedding_size, name="E")
         self.attention = self.second = self.readout = None
-        if attend := attention_class(attention):
+        if attend := ATTENTIONS[attention]:
             self.attention = attend(attention_units, name="attention")
         self.first = new_cell(units, layer_normalization, name="first")
         if conditional and self.attention:

@@ -1,10 +1,21 @@
 """How a model is trained."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from tfnmt.configuration import Configuration, require
+from tfnmt.configuration import Configuration, KeyOf, require
+from tfnmt.registry import Registry
+
+OPTIMIZERS = Registry(
+    {
+        "adam": "tfnmt.training.optimizers:Adam",
+        "adadelta": "tfnmt.training.optimizers:Adadelta",
+        "rmsprop": "tfnmt.training.optimizers:RMSprop",
+        "sgd": "tfnmt.training.optimizers:SGD",
+    }
+)
+"""Name -> class of a Keras optimizer."""
 
 
 class TrainingConfiguration(Configuration):
@@ -14,9 +25,7 @@ class TrainingConfiguration(Configuration):
     seed: int = Field(1, description="of the first weights, the dropout and the order of the data", ge=0, le=2**32 - 1)
     epochs: int = Field(30, description="passes over the training data", ge=1)
     steps: int | None = Field(None, description="stop after so many batches in all, within an epoch if need be", ge=1)
-    optimizer: Literal["adam", "adadelta", "rmsprop", "sgd"] = Field(
-        "adam", description="Keras's optimizer of that name"
-    )
+    optimizer: Annotated[str, KeyOf(OPTIMIZERS)] = Field("adam", description="Keras's optimizer of that name")
     learning_rate: float = Field(0.001, description="the highest learning rate", gt=0)
     schedule: Literal["constant", "inverse_square_root", "cosine", "plateau"] = Field(
         "constant",

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfnmt.training.configuration import TrainingConfiguration
+from tfnmt.training.configuration import OPTIMIZERS, TrainingConfiguration
 from tfnmt.training.keras_internals import OptimizerInternals, variable_handle
 
 
@@ -81,7 +81,6 @@ class SGD(OptimizerInternals, keras.optimizers.SGD):
 
 def make_optimizer(configuration: TrainingConfiguration, total_steps: int) -> keras.optimizers.Optimizer:
     """The optimizer that a configuration asks for; `total_steps` is how many updates a cosine schedule spans."""
-    kinds = {"adam": Adam, "adadelta": Adadelta, "rmsprop": RMSprop, "sgd": SGD}
     options = {"global_clipnorm": configuration.clip_norm}
     if configuration.weight_decay:
         options["weight_decay"] = configuration.weight_decay
@@ -89,7 +88,7 @@ def make_optimizer(configuration: TrainingConfiguration, total_steps: int) -> ke
         options["gradient_accumulation_steps"] = configuration.accumulation_steps
     if configuration.weight_average:
         options |= {"use_ema": True, "ema_momentum": configuration.weight_average}
-    return kinds[configuration.optimizer](_learning_rate(configuration, total_steps), **options)
+    return OPTIMIZERS[configuration.optimizer](_learning_rate(configuration, total_steps), **options)
 
 
 def _learning_rate(configuration, total_steps):

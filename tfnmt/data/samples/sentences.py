@@ -2,6 +2,7 @@
 
 import functools
 import random
+from typing import Any
 
 from tfnmt.data.samples.clauses import (
     MODALS,
@@ -145,7 +146,7 @@ def draw_prepositional(rng: random.Random, preposition: str, subject: Phrase | N
     return prepositional(preposition, draw_partner(rng, kinds, case, subject))
 
 
-def draw_partner(rng: random.Random, kinds: tuple[str, ...], case: str, subject: Phrase, **options) -> Phrase:
+def draw_partner(rng: random.Random, kinds: tuple[str, ...], case: str, subject: Phrase, **options: Any) -> Phrase:
     """Somebody other than the subject, as noun or pronoun; never "I see me"."""
     if rng.random() < 0.25:
         first_person = subject.english in ("I", "we")
