@@ -324,3 +324,8 @@ def test_without_attention_there_is_no_align_signature():
     servable = TranslatorServable([made("word", attention="none", deep_output=False)], one)
     assert set(servable.functions) == {"serving_default", "nbest", "score", "encode"}
     assert len(servable.functions["serving_default"](tf.constant(TEXTS))["translation"]) == len(TEXTS)
+
+
+def test_an_unknown_precision_is_refused(model):
+    with pytest.raises(UserError, match="quantize=int4: allowed is one of none, float16, int8"):
+        TranslatorServable([model], SearchConfiguration(), "int4")
