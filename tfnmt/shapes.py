@@ -1,9 +1,11 @@
 """What a graph is told of shapes."""
 
+from typing import Any
+
 import tensorflow as tf
 
 
-def any_rows(tensors):
+def any_rows(tensors: Any) -> Any:
     """The same tensors [rows, ...], in any structure, of which the graph does not know how many rows they have, as a
     loop wants them that has more or fewer of them each time.
 

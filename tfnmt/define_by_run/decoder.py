@@ -6,8 +6,10 @@ that does not depend on the loop before or after it.
 
 import tensorflow as tf
 
+from tfnmt.layers.decoder import Decoder
 
-def decode(decoder, ids, encoded):
+
+def decode(decoder: Decoder, ids: tf.Tensor, encoded: dict[str, tf.Tensor]) -> tf.Tensor:
     """What a built `Decoder` computes, dropout aside; arguments and results are its."""
     states, memory = decoder.start(encoded)
     shared = decoder.for_steps()

@@ -9,10 +9,12 @@ The layers and weights are those of `tfnmt.layers.encoder.Encoder`; it does the 
 
 import tensorflow as tf
 
+from tfnmt.layers.cells import Cell
+from tfnmt.layers.encoder import Encoder
 from tfnmt.layers.recurrence import invariants_for_one_step
 
 
-def encode(encoder, ids):
+def encode(encoder: Encoder, ids: tf.Tensor) -> dict[str, tf.Tensor]:
     """What a built `Encoder` computes, dropout aside; arguments and results are its."""
     words = tf.unstack(encoder.E(ids), axis=1)
     real = tf.unstack(ids[:, :, tf.newaxis] != 0, axis=1)
@@ -27,7 +29,7 @@ def encode(encoder, ids):
     return {"states": tf.stack(words, axis=1), "mask": ids != 0, "summary": tf.concat(last, axis=-1)}
 
 
-def read(cell, words, real):
+def read(cell: Cell, words: list[tf.Tensor], real: list[tf.Tensor]) -> tuple[list[tf.Tensor], tf.Tensor]:
     """One cell over a list of words [batch, size], of which `real` [batch, 1] count: (its h at each, the last h)."""
     invariants = invariants_for_one_step(cell.loop_weights(with_inputs=True), cell.loop_constants())
     states = (tf.zeros([len(words[0]), cell.units], words[0].dtype),) * cell.number_of_states

@@ -4,6 +4,8 @@ Bahdanau et al. 2015, Luong et al. 2015. The keys, which depend on the source al
 the decoder's loop. `attend` is one step in the loop.
 """
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -21,7 +23,7 @@ class Attention(keras.layers.Layer):
         units: size of the additive attention's hidden layer; the other kinds have none.
     """
 
-    def __init__(self, units: int | None = None, **options):
+    def __init__(self, units: int | None = None, **options: Any):
         super().__init__(**options)
         self.units = units
 
@@ -46,7 +48,7 @@ class Attention(keras.layers.Layer):
         weights, constants = self.loop_weights() | weights, self.loop_constants() | constants
         return self.attend(z, invariants_for_one_step(weights, constants))
 
-    def compute_mask(self, inputs, mask=None):
+    def compute_mask(self, inputs: Any, mask: Any = None) -> tuple[None, None]:
         """What comes out has no time, or is zero at padding: no mask."""
         return None, None
 

@@ -6,6 +6,7 @@ parts: `project(s)`, which does not depend on the states, is one product for all
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -30,7 +31,7 @@ class Cell(keras.layers.Layer):
     number_of_states: int
     """1: h alone. 2: h and the memory c."""
 
-    def __init__(self, units: int, layer_normalization: bool = False, **options):
+    def __init__(self, units: int, layer_normalization: bool = False, **options: Any):
         super().__init__(**options)
         self.units = self.output_size = units
         self.state_size = units if self.number_of_states == 1 else [units] * self.number_of_states
@@ -47,7 +48,9 @@ class Cell(keras.layers.Layer):
             self.gain_h = self.add_weight(name="gain_h", shape=(width,), initializer="ones")
             self.bias_h = self.add_weight(name="bias_h", shape=(width,), initializer="zeros")
 
-    def call(self, inputs: tf.Tensor, states: list[tf.Tensor], training: bool | None = None):
+    def call(
+        self, inputs: tf.Tensor, states: list[tf.Tensor], training: bool | None = None
+    ) -> tuple[tf.Tensor, list[tf.Tensor]]:
         """One step, as `keras.layers.RNN` calls it.
 
         Args:

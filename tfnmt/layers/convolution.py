@@ -1,5 +1,7 @@
 """Convolution over the words of a sentence, max pooling over all words, and the inception module."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -18,7 +20,7 @@ class WordConvolution(keras.layers.Layer):
         activation: φ, "relu" or "maxout".
     """
 
-    def __init__(self, size: int, width: int, activation: str = "relu", **options):
+    def __init__(self, size: int, width: int, activation: str = "relu", **options: Any):
         super().__init__(**options)
         self.activation = activation
         self.convolution = keras.layers.Conv1D(size * PIECES[activation], width, padding="same", name="convolution")
@@ -48,7 +50,7 @@ class Inception(keras.layers.Layer):
 
     WIDTHS = (3, 5)
 
-    def __init__(self, size: int, activation: str = "relu", **options):
+    def __init__(self, size: int, activation: str = "relu", **options: Any):
         super().__init__(**options)
         if size < 4:
             raise ValueError(f"an inception module's size is 4 or more, not {size}")

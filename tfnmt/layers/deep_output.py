@@ -1,5 +1,7 @@
 """The deep output: the layer between a decoder's state and the logits of the next word."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -14,7 +16,7 @@ class DeepOutput(keras.layers.Layer):
         units: size of t_i.
     """
 
-    def __init__(self, units: int, **options):
+    def __init__(self, units: int, **options: Any):
         super().__init__(**options)
         self.units = units
 

@@ -1,5 +1,7 @@
 """From words to vectors: looked up, projected, normalized, dropped out."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -15,7 +17,7 @@ class Embedding(keras.layers.Embedding):
         mask_zero: give Keras's layers that follow a mask that is False at 0, the id of padding.
     """
 
-    def __init__(self, vocabulary_size: int, size: int, mask_zero: bool = False, **options):
+    def __init__(self, vocabulary_size: int, size: int, mask_zero: bool = False, **options: Any):
         # So that s_i has length 1, whatever its size.
         scale = keras.initializers.RandomNormal(stddev=size**-0.5)
         super().__init__(vocabulary_size, size, embeddings_initializer=scale, mask_zero=mask_zero, **options)
@@ -67,7 +69,7 @@ class WordVectors(keras.layers.Layer):
         projection: int | None = None,
         batch_normalization: bool = False,
         dropout: float = 0.0,
-        **options,
+        **options: Any,
     ):
         super().__init__(**options)
         self.E = Embedding(vocabulary_size, size, trainable=trained, name="E")

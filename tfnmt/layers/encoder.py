@@ -1,5 +1,7 @@
 """The encoder: reads the source into one hidden state for each word, and a summary h_T of the sentence."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -46,7 +48,7 @@ class Encoder(keras.layers.Layer):
         state_dropout: float = 0.0,
         output_dropout: float = 0.0,
         summary_dropout: float = 0.0,
-        **options,
+        **options: Any,
     ):
         super().__init__(**options)
         self.E = Embedding(vocabulary_size, embedding_size, name="E")

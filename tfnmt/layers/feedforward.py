@@ -1,5 +1,7 @@
 """Layers over sentence vectors: activations, features of a pair, and the multilayer perceptron."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -52,7 +54,7 @@ class MultilayerPerceptron(keras.layers.Layer):
         activation: str = "relu",
         batch_normalization: bool = False,
         dropout: float = 0.0,
-        **options,
+        **options: Any,
     ):
         super().__init__(**options)
         self.activation = activation

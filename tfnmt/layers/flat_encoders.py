@@ -6,6 +6,8 @@ changes nothing. Words become vectors by the layer `embedding(ids, training)` th
 `tfnmt.layers.WordVectors`.
 """
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -24,12 +26,12 @@ class FlatEncoder(keras.layers.Layer):
         output_size: size of "root".
     """
 
-    def __init__(self, embedding: keras.layers.Layer, output_size: int, **options):
+    def __init__(self, embedding: keras.layers.Layer, output_size: int, **options: Any):
         super().__init__(**options)
         self.embedding = embedding
         self.output_size = output_size
 
-    def build(self, input_shape=None) -> None:
+    def build(self, input_shape: Any = None) -> None:
         if not self.embedding.built:  # else it was loaded with the layer
             self.embedding.build(None)
 
@@ -47,7 +49,7 @@ class FlatEncoder(keras.layers.Layer):
 class BagOfWords(FlatEncoder):
     """root = Σ_i x_i: the sum of the words' vectors."""
 
-    def __init__(self, embedding: keras.layers.Layer, **options):
+    def __init__(self, embedding: keras.layers.Layer, **options: Any):
         super().__init__(embedding, embedding.output_size, **options)
 
     def call(self, inputs: Named, training: bool | None = False) -> Named:
@@ -76,7 +78,7 @@ class Recurrent(FlatEncoder):
         layers: int = 1,
         bidirectional: bool = False,
         state_dropout: float = 0.0,
-        **options,
+        **options: Any,
     ):
         ways = ("forward", "backward") if bidirectional else ("forward",)
         super().__init__(embedding, units * len(ways), **options)
@@ -91,7 +93,7 @@ class Recurrent(FlatEncoder):
         self.cells = [CELLS[cell](units, name=f"layer_{i}_{way}") for i in range(layers) for way in ways]
         self.state_dropout = keras.layers.Dropout(state_dropout)
 
-    def build(self, input_shape=None) -> None:
+    def build(self, input_shape: Any = None) -> None:
         super().build(input_shape)
         for i, cell in enumerate(self.cells):
             cell.build((None, self.output_size if i >= self.directions else self.embedding.output_size))
@@ -127,13 +129,13 @@ class Convolutional(FlatEncoder):
         size: int,
         widths: tuple[int, ...] = (1, 3, 5),
         activation: str = "relu",
-        **options,
+        **options: Any,
     ):
         super().__init__(embedding, size * len(widths), **options)
         self.settings = {"size": size, "widths": list(widths), "activation": activation}
         self.windows = [WordConvolution(size, width, activation, name=f"window_{width}") for width in widths]
 
-    def build(self, input_shape=None) -> None:
+    def build(self, input_shape: Any = None) -> None:
         super().build(input_shape)
         for window in self.windows:
             window.build((None, None, self.embedding.output_size))
@@ -160,12 +162,14 @@ class InceptionEncoder(FlatEncoder):
         activation: "relu" or "maxout".
     """
 
-    def __init__(self, embedding: keras.layers.Layer, size: int, layers: int = 1, activation: str = "relu", **options):
+    def __init__(
+        self, embedding: keras.layers.Layer, size: int, layers: int = 1, activation: str = "relu", **options: Any
+    ):
         super().__init__(embedding, size, **options)
         self.settings = {"size": size, "layers": layers, "activation": activation}
         self.modules = [Inception(size, activation, name=f"module_{i}") for i in range(layers)]
 
-    def build(self, input_shape=None) -> None:
+    def build(self, input_shape: Any = None) -> None:
         super().build(input_shape)
         for i, module in enumerate(self.modules):
             module.build((None, None, self.output_size if i else self.embedding.output_size))

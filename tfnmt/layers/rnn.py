@@ -1,5 +1,7 @@
 """Recurrent layers: a cell over sequences, by the loop of `tfnmt.layers.recurrence`."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -41,7 +43,7 @@ class RNN(keras.layers.Layer):
         return_state: bool = False,
         go_backwards: bool = False,
         state_dropout: float = 0.0,
-        **options,
+        **options: Any,
     ):
         super().__init__(**options)
         if not isinstance(cell, Cell):
@@ -55,7 +57,7 @@ class RNN(keras.layers.Layer):
         self.state_dropout = keras.layers.Dropout(state_dropout)
         self.supports_masking = True
 
-    def build(self, sequences_shape: tuple, initial_state_shape=None) -> None:
+    def build(self, sequences_shape: tuple, initial_state_shape: Any = None) -> None:
         """`sequences_shape`: [batch, time, input_size]."""
         if not self.cell.built:
             self.cell.build((sequences_shape[0], sequences_shape[2]))
@@ -66,7 +68,7 @@ class RNN(keras.layers.Layer):
         initial_state: list[tf.Tensor] | None = None,
         mask: tf.Tensor | None = None,
         training: bool | None = None,
-    ):
+    ) -> tf.Tensor | tuple[tf.Tensor, ...]:
         """Read a batch of sequences.
 
         Args:
@@ -106,7 +108,7 @@ class RNN(keras.layers.Layer):
         counts = tf.cumsum(steps, axis=1) if self.return_sequences else tf.reduce_sum(steps, axis=1)
         return counts[..., tf.newaxis] > 0
 
-    def compute_mask(self, sequences, mask=None):
+    def compute_mask(self, sequences: Any, mask: Any = None) -> Any:
         """The mask of h, in its order; the states have none."""
         if not self.return_sequences or mask is None:
             output_mask = None
