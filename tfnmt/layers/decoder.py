@@ -1,5 +1,7 @@
 """The decoder: writes the translation, one word after the other, from what the encoder read."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
@@ -60,7 +62,7 @@ class Decoder(keras.layers.Layer):
         embedding_dropout: float = 0.0,
         state_dropout: float = 0.0,
         output_dropout: float = 0.0,
-        **options,
+        **options: Any,
     ):
         super().__init__(**options)
         new_cell = CELLS[cell]
