@@ -97,6 +97,7 @@ raise UserError("a.txt:3: not UTF-8;\\nconvert it")"""
 def test_what_the_library_logs_is_a_plain_line(start):
     body = """\
 import logging
+logging.basicConfig()
 logging.getLogger("tfnmt.training.run").info("kept all %d pairs", 90)
 logging.getLogger("tfnmt.training.run").debug("nobody asked")
 logging.getLogger("other").info("nor for this")"""

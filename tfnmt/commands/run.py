@@ -86,11 +86,13 @@ def logging_to_standard_error() -> Iterator[None]:
     for logger in loggers:
         logger.setLevel(logging.INFO)
         logger.addHandler(handler)
+        logger.propagate = False  # other libraries give the root logger handlers of their own
     try:
         yield
     finally:
         for logger in loggers:
             logger.removeHandler(handler)
+            logger.propagate = True
 
 
 def import_tensorflow() -> None:
