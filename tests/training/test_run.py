@@ -193,19 +193,15 @@ def test_resuming_nothing_starts_anew(tmp_path):
         np.testing.assert_array_equal(value, expected)
 
 
-def test_stopping_at_a_step_and_going_on_to_a_larger_one(tmp_path):
-    """Without the plateau schedule, which would go by the scores at these steps too."""
-    options = {"weight_average": 0.8, "accumulation_steps": 2, "schedule": "cosine"}
-    whole, _ = start(tmp_path / "whole", **options)
-    directory = tmp_path / "in pieces"
-    directory.mkdir()
+def test_stopping_at_a_step_and_going_on_to_a_larger_one(whole, tmp_path):
+    """The plateau schedule goes by the scores of whole epochs, not by those at the steps where the run was stopped."""
     for steps in (3, 10, 14, 25, None):
-        model, progress = start(directory, resume=True, steps=steps, **options)
+        model, progress = start(tmp_path, resume=True, steps=steps, **HARDEST)
         assert progress.steps == (steps or 28)
         assert len(progress.history) == -(-progress.steps // BATCHES)
-    for value, expected in zip(model.get_weights(), whole.get_weights(), strict=True):
+    for value, expected in zip(model.get_weights(), whole[1], strict=True):
         np.testing.assert_array_equal(value, expected)
-    assert [row["steps"] for row in history(directory)] == ["7", "14", "21", "28"]
+    assert [row["steps"] for row in history(tmp_path)] == ["7", "14", "21", "28"]
 
 
 def test_going_on_with_more_epochs(tmp_path):

@@ -155,8 +155,8 @@ class DevScoringCallback(keras.callbacks.Callback):
     def _halve_or_stop(self):
         """Halve the learning rate, or stop, after too many epochs without a better score."""
         progress, configuration, epoch = self.progress, self.run.configuration, self.progress.epoch + 1
-        since_best = epoch - progress.best_epoch
-        since_halved = epoch - max(progress.best_epoch, progress.halved_at)
+        best_epoch = progress.best_epoch_until(epoch, configuration.selection)
+        since_best, since_halved = epoch - best_epoch, epoch - max(best_epoch, progress.halved_at)
         if configuration.schedule == "plateau" and since_halved >= configuration.plateau_patience:
             self.model.optimizer.learning_rate.assign(self.model.optimizer.learning_rate / 2)
             progress.halved_at = epoch

@@ -44,6 +44,15 @@ class Progress:
         for name, value in json.loads(text).items():
             setattr(self, name, value)
 
+    def best_epoch_until(self, epoch: int, measure: str) -> int:
+        """The epoch with the best dev score among the first `epoch` epochs; the first of equal ones, 0 if there is none.
+
+        Unlike `best_epoch`, it does not depend on scores in the middle of an epoch, where a run was stopped and resumed.
+        """
+        sign = -1 if measure == "loss" else 1
+        rows = [row for row in self.history if row["epoch"] <= epoch]
+        return max(rows, key=lambda row: sign * row[f"dev_{measure}"], default={"epoch": 0})["epoch"]
+
     def write_history(self, path: str | Path) -> None:
         """Write `history` as a CSV file with a header."""
         with atomic_write(path) as part, open(part, "w", encoding="utf-8", newline="") as file:

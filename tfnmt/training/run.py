@@ -44,10 +44,11 @@ class TrainingRun:
     def is_over(self, progress: Progress) -> bool:
         """Whether it has had all its epochs or steps, or was stopped for not getting better."""
         c = self.configuration
+        since_best = progress.epoch - progress.best_epoch_until(progress.epoch, c.selection)
         return (
             progress.epoch >= c.epochs
             or (c.steps is not None and progress.steps >= c.steps)
-            or (c.patience is not None and progress.epoch - progress.best_epoch >= c.patience)
+            or (c.patience is not None and since_best >= c.patience)
         )
 
 
