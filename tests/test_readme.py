@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tfnmt.commands.main import VERBS
+from tfnmt.commands.verbs import VERBS
 
 DOCS = Path(__file__).parents[1] / "docs"
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")

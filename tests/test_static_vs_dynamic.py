@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tfnmt.commands.main import load_command
+from tfnmt.commands.verbs import load_command
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "static-vs-dynamic.md").read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tfnmt.commands.main import command_parser, load_command
+from tfnmt.commands.verbs import command_parser, load_command
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 

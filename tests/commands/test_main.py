@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import tfnmt
-from tfnmt.commands.main import VERBS, load_command, main
+from tfnmt.commands.main import main
+from tfnmt.commands.verbs import VERBS, load_command
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 

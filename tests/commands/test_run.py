@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tfnmt.commands.main import VERBS, main
+from tfnmt.commands.main import main
+from tfnmt.commands.verbs import VERBS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -98,8 +99,8 @@ def test_what_the_library_logs_is_a_plain_line(start):
     body = """\
 import logging
 logging.basicConfig()
-logging.getLogger("tfnmt.training.run").info("kept all %d pairs", 90)
-logging.getLogger("tfnmt.training.run").debug("nobody asked")
+logging.getLogger("tfnmt.training.trainer").info("kept all %d pairs", 90)
+logging.getLogger("tfnmt.training.trainer").debug("nobody asked")
 logging.getLogger("other").info("nor for this")"""
     assert finish(start(body, env=WITHOUT_TENSORFLOW)) == (0, "", "kept all 90 pairs\n")
 

@@ -14,7 +14,8 @@ from tfnmt.errors import UserError
 from tfnmt.training import callbacks
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.optimizers import make_optimizer
-from tfnmt.training.run import TrainingRun, train
+from tfnmt.training.run import TrainingRun
+from tfnmt.training.trainer import train
 
 SIZE, BATCH, BATCHES = 52, 8, 7  # the last batch has 4
 RANDOM = np.random.default_rng(0)

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import keras
 
-    from tfnmt.classification.configuration import ClassifierConfiguration
-
-    Arguments = Callable[[ClassifierConfiguration], dict[str, Any]]
+Arguments = Callable[[Any], dict[str, Any]]
+"""From a `ClassifierConfiguration` to the arguments of a layer."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +57,11 @@ class EncoderSpec:
         return self.needs_parses or self.predicts_parses
 
 
-def make_encoder(configuration: ClassifierConfiguration, vocabulary_size: int) -> keras.layers.Layer:
+def make_encoder(configuration: Any, vocabulary_size: int) -> keras.layers.Layer:
     """The encoder of a configuration, built, so that all its weights exist.
 
     Args:
-        configuration: the classifier's.
+        configuration: the classifier's, a `ClassifierConfiguration`.
         vocabulary_size: number of word ids.
 
     Returns:

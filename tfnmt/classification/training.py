@@ -23,7 +23,8 @@ from tfnmt.training.model_directory import load_weights
 from tfnmt.training.optimizers import make_optimizer
 from tfnmt.training.preparation import copy_weights, initial_model, prepare_run, save_description
 from tfnmt.training.progress import Progress
-from tfnmt.training.run import TrainingRun, train
+from tfnmt.training.run import TrainingRun
+from tfnmt.training.trainer import train
 
 logger = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import shtab
 
-from tfnmt.commands.main import VERBS, load_command, main_parser
 from tfnmt.commands.parser import CommandParser
+from tfnmt.commands.verbs import VERBS, load_command, main_parser
 
 COMPLETED = {"F": shtab.FILE, "DIR": shtab.DIRECTORY}
 """What completes an option's value, by its metavar."""

@@ -3,7 +3,7 @@
 import logging
 import math
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -13,9 +13,7 @@ from tfnmt.training.checkpoints import Checkpoints
 from tfnmt.training.keras_internals import averaged_weights
 from tfnmt.training.model_directory import HISTORY, save_weights
 from tfnmt.training.progress import Progress
-
-if TYPE_CHECKING:
-    from tfnmt.training.run import TrainingRun
+from tfnmt.training.run import TrainingRun
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +28,7 @@ class CheckpointCallback(keras.callbacks.Callback):
         epoch: an int64 variable that the data read when an epoch starts.
     """
 
-    def __init__(self, run: "TrainingRun", progress: Progress, checkpoints: Checkpoints, epoch: tf.Variable):
+    def __init__(self, run: TrainingRun, progress: Progress, checkpoints: Checkpoints, epoch: tf.Variable):
         super().__init__()
         self.configuration, self.progress = run.configuration, progress
         self.checkpoints, self.epoch = checkpoints, epoch
@@ -110,7 +108,7 @@ class DevScoringCallback(keras.callbacks.Callback):
         checkpoint_callback: saves a checkpoint after the scores.
     """
 
-    def __init__(self, run: "TrainingRun", progress: Progress, checkpoint_callback: CheckpointCallback):
+    def __init__(self, run: TrainingRun, progress: Progress, checkpoint_callback: CheckpointCallback):
         super().__init__()
         self.run, self.progress, self.checkpoint_callback = run, progress, checkpoint_callback
 

@@ -45,9 +45,9 @@ class Progress:
             setattr(self, name, value)
 
     def best_epoch_until(self, epoch: int, measure: str) -> int:
-        """The epoch with the best dev score among the first `epoch` epochs; the first of equal ones, 0 if there is none.
+        """The epoch with the best dev score among the first `epoch` ones: the first of equal ones, 0 if there is none.
 
-        Unlike `best_epoch`, it does not depend on scores in the middle of an epoch, where a run was stopped and resumed.
+        Unlike `best_epoch`, it does not depend on scores within an epoch, at the step where a run was stopped.
         """
         sign = -1 if measure == "loss" else 1
         rows = [row for row in self.history if row["epoch"] <= epoch]

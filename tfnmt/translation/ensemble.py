@@ -1,10 +1,9 @@
 """One translator or several as one (an ensemble): their step function, over which searches run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import keras
 import tensorflow as tf
 
 from tfnmt.configuration import require
@@ -12,9 +11,6 @@ from tfnmt.errors import UserError
 from tfnmt.search.step import StepFunction, ensemble
 from tfnmt.text.framing import encode_source
 from tfnmt.translation.shortlist import Candidates
-
-if TYPE_CHECKING:
-    from tfnmt.translation.translator import Translator
 
 
 class Ensemble(tf.Module):
@@ -29,7 +25,7 @@ class Ensemble(tf.Module):
         UserError: there is no model, or they do not share their vocabularies.
     """
 
-    def __init__(self, models: Translator | Sequence[Translator]):
+    def __init__(self, models: keras.Model | Sequence[keras.Model]):
         super().__init__(name="ensemble")
         self.models = list(models) if isinstance(models, Sequence) else [models]
         require(len(self.models) > 0, "models", len(self.models), "one or more")
@@ -56,13 +52,13 @@ class Ensemble(tf.Module):
         return ensemble(steps), states, memories
 
 
-def as_ensemble(models: Ensemble | Translator | Sequence[Translator]) -> Ensemble:
+def as_ensemble(models: Ensemble | keras.Model | Sequence[keras.Model]) -> Ensemble:
     """The `Ensemble` of one translator or several, or itself."""
     return models if isinstance(models, Ensemble) else Ensemble(models)
 
 
 def search_step(
-    model: Translator,
+    model: keras.Model,
     source: tf.Tensor,
     with_attention: bool = False,
     candidates: Candidates | None = None,

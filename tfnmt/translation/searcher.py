@@ -1,12 +1,11 @@
 """From text to text: a search over one translator or several, in the graph."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import keras
 import tensorflow as tf
 
 from tfnmt.configuration import require
@@ -29,9 +28,6 @@ from tfnmt.translation.postprocessing import Translations, postprocess
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.shortlist import Shortlist
 
-if TYPE_CHECKING:
-    from tfnmt.translation.translator import Translator
-
 
 class Searcher(tf.Module):
     """Searches for translations.
@@ -51,7 +47,7 @@ class Searcher(tf.Module):
 
     def __init__(
         self,
-        models: Ensemble | Translator | Sequence[Translator],
+        models: Ensemble | keras.Model | Sequence[keras.Model],
         configuration: SearchConfiguration | None = None,
         shortlist: Shortlist | None = None,
         constraints: Sequence[Constraint] = (),
