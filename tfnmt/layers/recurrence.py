@@ -19,6 +19,9 @@ import tensorflow as tf
 
 Tensors = tuple[tf.Tensor, ...]
 
+STEPS = 4
+"""Where the time is known, up to so many steps make one iteration of the loop: an iteration has a cost of its own."""
+
 
 def recur(
     step: Callable[[Tensors, Tensors, "LoopInvariants"], tuple[Tensors, Tensors]],
@@ -54,7 +57,7 @@ def recur(
         ValueError: the step uses a weight twice.
     """
     arguments = (tuple(inputs), tuple(states), dict(weights), dict(constants or {}))
-    time = tf.shape(inputs[0])[0]
+    time = inputs[0].shape[0] or tf.shape(inputs[0])[0]
     order = (lambda i: time - 1 - i) if reverse else (lambda i: i)
 
     def masked_step(t, inputs_t, states, constants, matmul):
@@ -216,7 +219,17 @@ def cast_weight(layer: keras.layers.Layer, variable: keras.Variable) -> tf.Tenso
 
 
 def _loop(time, body, carried):
-    return tf.while_loop(lambda i, *_: i < time, body, (0, *carried), maximum_iterations=time)
+    """`body` at every time."""
+    steps = 1
+    if isinstance(time, int):
+        steps = max(steps for steps in range(1, STEPS + 1) if time % steps == 0)
+
+    def iteration(*loop_state):
+        for _ in range(steps):
+            loop_state = body(*loop_state)
+        return loop_state
+
+    return tf.while_loop(lambda i, *_: i < time, iteration, (0, *carried), maximum_iterations=time)
 
 
 def _new_array(dtype, time, shape):

@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.layers.cells import Cell
-from tfnmt.layers.recurrence import Tensors, recur
+from tfnmt.layers.recurrence import STEPS, Tensors, recur
 
 SEGMENTS = 4
 """Sequences of a known length are read in so many segments, one after the other.
@@ -181,13 +181,16 @@ def read_sequences(
 
 
 def _segments(x, like=None):
-    """x [time, ...] in `SEGMENTS` pieces where the time is known and long enough, else whole."""
+    """x [time, ...] in at most `SEGMENTS` pieces where the time is known, else whole.
+
+    The pieces are as long as some iterations of the loop, which takes up to `STEPS` steps in each.
+    """
     time = (x if like is None else like).shape[0]
-    count = SEGMENTS if time is not None and time >= 2 * SEGMENTS else 1
-    if x is None or count == 1:
-        return [x] * count
-    sizes = [time * (i + 1) // count - time * i // count for i in range(count)]
-    return tf.split(x, sizes)
+    if time is None or time < 2 * STEPS:
+        return [x]
+    size = max(STEPS, -(-time // SEGMENTS) // STEPS * STEPS)
+    count = min(SEGMENTS, -(-time // size))
+    return [None] * count if x is None else tf.split(x, [size] * (count - 1) + [time - size * (count - 1)])
 
 
 def state_dropout_mask(
