@@ -7,12 +7,14 @@ from tfnmt.commands.parser import CommandParser, positive
 
 
 def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
     parser.add_argument("--model", required=True, metavar="DIR", help="the model directory, with the run's checkpoints")
     parser.add_argument("--last", required=True, type=positive, metavar="N", help="how many of the newest checkpoints")
     parser.add_argument("--output", required=True, metavar="DIR", help="the model directory to write")
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
     from tfnmt.averaging import average_checkpoints
 
     names = average_checkpoints(arguments.model, arguments.last, arguments.output)

@@ -18,6 +18,7 @@ REQUEST_SIZE = 32  # lines in one request: no more than max_batch_size in batchi
 
 
 def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
     add = parser.add_argument
     add("--url", required=True, help="http://HOST:PORT for REST, grpc://HOST:PORT for gRPC")
     add("--model", required=True, metavar="NAME", help="the model's name")
@@ -26,6 +27,7 @@ def add_options(parser: CommandParser) -> None:
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
     from tfnmt.serving.client import PredictError, connect
 
     with connect(arguments.url, arguments.deadline) as client:

@@ -11,10 +11,12 @@ from tfnmt.commands.server_process import server_process
 
 
 def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
     parser.add_argument("--output", metavar="DIR", help="keep the model there (default: nowhere)")
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
     from tfnmt.data.parallel import ParallelFiles
     from tfnmt.data.samples.translation import write_sample
     from tfnmt.translation.evaluation import evaluate_translator

@@ -9,6 +9,7 @@ from tfnmt.commands.parser import CommandParser, positive
 
 
 def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
     parser.add_argument("--model", required=True, metavar="DIR", help="the model directory")
     parser.add_argument("--data", nargs="+", metavar="F", help="labelled examples (default: the sample's dev part)")
     parser.add_argument("--batch-size", type=positive, default=128, metavar="N", help="examples at once (default: 128)")
@@ -16,6 +17,7 @@ def add_options(parser: CommandParser) -> None:
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
     import tfnmt
     from tfnmt.classification.evaluation import evaluate_classifier
     from tfnmt.data.tasks import TASKS

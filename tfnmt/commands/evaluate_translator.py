@@ -10,6 +10,7 @@ from tfnmt.errors import UserError
 
 
 def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
     parser.add_argument("--model", required=True, metavar="DIR", help="the model directory")
     parser.add_argument(
         "--source",
@@ -30,6 +31,7 @@ def add_options(parser: CommandParser) -> None:
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
     import tfnmt
     from tfnmt.data.parallel import ParallelFiles
     from tfnmt.data.samples.translation import write_sample

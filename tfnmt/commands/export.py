@@ -10,6 +10,7 @@ from tfnmt.errors import UserError
 
 
 def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
     parser.add_argument("--model", required=True, nargs="+", metavar="DIR", help="the model directory, or several")
     parser.add_argument("--name", required=True, metavar="NAME", help="the model's name on the server")
     parser.add_argument(
@@ -40,6 +41,7 @@ def add_options(parser: CommandParser) -> None:
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
     import tfnmt
     from tfnmt.models import create_servable
     from tfnmt.serving.comparison import compare_with_float32

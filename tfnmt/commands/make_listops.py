@@ -9,6 +9,7 @@ from tfnmt.data.tasks.listops import MAXIMUM_DEPTH, draw_lines, expressions
 
 
 def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
     parser.add_argument("--output", required=True, metavar="F", help="the file to write; it is written whole or not")
     parser.add_argument("--count", required=True, type=positive, metavar="N", help="lines")
     parser.add_argument("--seed", required=True, type=int, metavar="S", help="decides which")
@@ -30,6 +31,7 @@ def add_options(parser: CommandParser) -> None:
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
     from tfnmt.files import atomic_write
 
     exclude = {text for path in arguments.exclude for text in expressions(path)}

@@ -14,6 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
     add = parser.add_argument
     add("--model", required=True, metavar="DIR", help="the model whose vocabularies it is for")
     add("--source", required=True, metavar="F", help="sentences, or a .tsv of both sides; .gz too")
@@ -25,6 +26,7 @@ def add_options(parser: CommandParser) -> None:
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
     import tfnmt
     from tfnmt.data.parallel import ParallelFiles
     from tfnmt.text.framing import encoder_inputs

@@ -8,11 +8,13 @@ from tfnmt.commands.parser import CommandParser, positive
 
 
 def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
     parser.add_argument("--model", required=True, metavar="DIR", help="the directory of a model that parses")
     parser.add_argument("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
     import tfnmt
     from tfnmt.classification.streaming import parse_stream
 

@@ -20,6 +20,7 @@ OUTPUT = """output:
 
 
 def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
     parser.epilog = OUTPUT
     parser.add_argument("--model", required=True, metavar="DIR", help="the model directory")
     parser.add_argument("--source", required=True, metavar="F", help="sentences, or a .tsv of both sides; .gz too")
@@ -30,6 +31,7 @@ def add_options(parser: CommandParser) -> None:
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
     import tfnmt
     from tfnmt.data.parallel import ParallelFiles
     from tfnmt.translation.scoring import Scorer, score_stream

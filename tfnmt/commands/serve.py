@@ -7,6 +7,7 @@ from tfnmt.commands.parser import CommandParser, positive
 
 
 def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
     add = parser.add_argument
     add("--models", default="saved_models", metavar="DIR", help="the folder of servables (default: saved_models)")
     add("--host", default="127.0.0.1", help="0.0.0.0 admits other machines (default: 127.0.0.1, only this one)")
@@ -40,6 +41,7 @@ def milliseconds(text: str) -> float:
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
     from tfnmt.serving.server import Address, batching_options, run_server
 
     def ready(address):

@@ -15,6 +15,7 @@ from tfnmt.translation.presets import find_preset
 
 
 def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
     keys = describe(*dict(CLASSIFIER_PRESETS["tiny"]).values())
     parser.epilog = f"keys of --set, with their values in the preset tiny:\n{keys}"
     parser.add_argument("--output", required=True, metavar="DIR", help="the model directory")
@@ -38,6 +39,7 @@ def add_options(parser: CommandParser) -> None:
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
     from tfnmt.classification.training import train_classifier
     from tfnmt.inspection.classification_callbacks import tensorboard_callbacks
     from tfnmt.threads import share_processors

@@ -12,6 +12,7 @@ from tfnmt.translation.presets import PRESETS, find_preset
 
 
 def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
     keys = describe(*dict(PRESETS["multi30k"]).values())
     parser.epilog = f"keys of --set, with their values in the preset multi30k:\n{keys}"
     parser.add_argument("--output", required=True, metavar="DIR", help="the model directory")
@@ -35,6 +36,7 @@ def add_options(parser: CommandParser) -> None:
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
     from tfnmt.inspection.translation_callbacks import tensorboard_callbacks
     from tfnmt.threads import share_processors
     from tfnmt.translation.training import train_translator

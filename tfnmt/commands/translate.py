@@ -23,6 +23,7 @@ OUTPUT = """output:
 
 
 def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
     parser.epilog = OUTPUT
     add = parser.add_argument
     add("--model", required=True, nargs="+", metavar="DIR", help="the model directory, or several: an ensemble")
@@ -47,6 +48,7 @@ def add_options(parser: CommandParser) -> None:
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
     import tfnmt
     from tfnmt.data.lines import read_lines
     from tfnmt.translation.searcher import Searcher

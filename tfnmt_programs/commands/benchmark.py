@@ -17,6 +17,7 @@ from tfnmt.errors import UserError
 
 
 def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
     works = parser.add_subparsers(dest="work", required=True, metavar="WORK")
     add_train_translator(works)
     add_translate(works)
@@ -201,6 +202,7 @@ def add_measuring(work):
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
     alone = {"serve": serve_figures, "board": board, "read": read, "rnn": rnn}
     if arguments.work in alone:
         figures = alone[arguments.work](arguments)

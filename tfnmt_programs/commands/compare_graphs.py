@@ -15,6 +15,7 @@ CASES = ("encoder", "decoder", "spinn-pi-nt", "spinn-pi", "spinn", "rl-spinn")
 
 
 def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
     parser.add_argument("--output", required=True, metavar="DIR", help="folder that it writes to")
     parser.add_argument("--models", nargs="+", choices=CASES, default=CASES, metavar="M", help=f"of {', '.join(CASES)}")
     parser.add_argument("--units", type=positive, default=64, metavar="N", help="size of their states (default: 64)")
@@ -29,6 +30,7 @@ def add_options(parser: CommandParser) -> None:
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
     import dataclasses
 
     import tensorflow as tf

@@ -10,6 +10,7 @@ from tfnmt.translation.presets import PRESETS, find_preset
 
 
 def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
     default = PRESETS["rnnsearch"]
     parser.epilog = (
         f"keys of --set, with their values in the preset rnnsearch:\n{describe(default.model, default.text)}"
@@ -34,6 +35,7 @@ def add_options(parser: CommandParser) -> None:
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
     from tfnmt_programs.benchmarks.cost import cost
 
     figures = cost(chosen_model(arguments), arguments.source_words, arguments.target_words, arguments.batch_size)

@@ -10,6 +10,7 @@ from tfnmt.errors import UserError
 
 
 def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
     figures = parser.add_subparsers(dest="figure", required=True, metavar="FIGURE")
     for add in (
         add_length,
@@ -244,6 +245,7 @@ def draw_saddle(arguments, output):
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
     endings = (".png", ".svg", ".gif") if arguments.figure == "saddle" else (".png", ".svg")
     if not arguments.output.endswith(endings):
         raise UserError(f"--output {arguments.output}: its name must end in {' or '.join(endings)}")

@@ -10,6 +10,7 @@ TABS = ("scalars", "images", "text", "projector", "graphs")
 
 
 def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
     parser.add_argument("--model", required=True, metavar="DIR", help="a translator's directory, with its logs")
     parser.add_argument("--output", required=True, metavar="DIR", help="where board-TAB.png is written")
     parser.add_argument("--tabs", nargs="+", default=TABS, choices=TABS, metavar="TAB", help=f"of {', '.join(TABS)}")
@@ -17,6 +18,7 @@ def add_options(parser: CommandParser) -> None:
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
     from tfnmt.inspection.tensorboard import LOGS
     from tfnmt_programs.figures.screenshots import take_screenshots
 
