@@ -5,7 +5,7 @@ import contextlib
 import resource
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +78,7 @@ async def serve(
 
     models = Models(directory, load_version)
     service = Service(models, metrics)
-    with _listening(address.host, address.rest_port) as listener:
+    with listening(address.host, address.rest_port) as listener:
         grpc_ = grpc_server(service)
         grpc_port = _bind(grpc_, address)
         loading, stopped = asyncio.create_task(models.update()), asyncio.create_task(stop.wait())
@@ -122,9 +122,15 @@ class _Uvicorn(uvicorn.Server):
 
 
 @contextlib.contextmanager
-def _listening(host, port):
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket that listens at the port of this host's address; 0 is any free port.
+
+    Raises:
+        UserError: the port is taken.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as listener:
+    # asyncio sets TCP_NODELAY only where the protocol is named.
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, port))
