@@ -1,0 +1,45 @@
+"""Sentences a second in translating, and how near that is to the floor of this machine."""
+
+import argparse
+from typing import Any
+
+from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.errors import UserError
+from tfnmt_programs.commands.benchmarks.options import add_comparison, load_before, set_threads
+
+
+def add_options(parser: CommandParser) -> None:
+    """Add the options of this work."""
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--model", metavar="DIR", help="the model directory")
+    which.add_argument("--preset", metavar="P", help="random weights and sentences, in the sizes of that preset")
+    parser.add_argument("--source", metavar="F", help="sentences to translate, with --model; .gz too")
+    parser.add_argument("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
+    parser.add_argument("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
+    parser.add_argument(
+        "--shortlist", metavar="F", help="score likely words only, with --model: of tfnmt make-shortlist"
+    )
+    parser.add_argument(
+        "--precision", default="float32", choices=("float32", "bfloat16"), help="of our products (default: float32)"
+    )
+    parser.add_argument(
+        "--target", metavar="F", help="references, with --model: tell BLEU, and the exact search's, too"
+    )
+    parser.add_argument(
+        "--bleu-tokenize", default="13a", choices=("13a", "intl", "char", "none"), help="sacrebleu's (default: 13a)"
+    )
+    add_comparison(parser, peers=("joeynmt",), needed=False)
+
+
+def measure(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The figures of this work."""
+    ran = {"peer_name": arguments.peer, "load_before": load_before()}
+    set_threads(arguments.threads, arguments.threads)
+    from tfnmt_programs.benchmarks.translation_speed import translation_speed
+
+    if arguments.model and not arguments.source:
+        raise UserError("--source is missing: the sentences that the model is to translate")
+    for option in ("target", "shortlist"):
+        if getattr(arguments, option) and not arguments.model:
+            raise UserError(f"--{option} goes with --model and --source")
+    return translation_speed(arguments) | ran
