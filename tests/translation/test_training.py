@@ -155,6 +155,18 @@ def begun(files, tmp_path_factory):
     return directory
 
 
+def test_two_runs_do_not_write_to_one_directory(files, tmp_path, monkeypatch):
+    told = []
+
+    def train(run):
+        told.append(refusal(run.directory, small(), *files, resume=True))
+        save_weights(run.model, run.directory)
+
+    monkeypatch.setattr(training, "train", train)
+    train_translator(tmp_path / "model", small(), *files)
+    assert told[0].startswith(f"{tmp_path / 'model'}: another run is writing there (process ")
+
+
 def test_a_model_is_not_trained_over(begun, files):
     before = {path: path.stat().st_mtime_ns for path in begun.rglob("*")}
     message = refusal(begun, small(), *files)

@@ -24,6 +24,7 @@ from tfnmt.training.optimizers import make_optimizer
 from tfnmt.training.preparation import copy_weights, initial_model, prepare_run, save_description
 from tfnmt.training.progress import Progress
 from tfnmt.training.run import TrainingRun
+from tfnmt.training.run_lock import lock_directory
 from tfnmt.training.trainer import train
 
 logger = logging.getLogger(__name__)
@@ -52,9 +53,14 @@ def train_classifier(
         The classifier with the weights of the best dev score, and the run's progress.
 
     Raises:
-        UserError: anything wrong with the files, the configuration or the disk.
+        UserError: anything wrong with the files, the configuration or the disk; another run writes there.
     """
-    directory, preset = Path(directory), _with_vectors(preset, vectors)
+    with lock_directory(directory):
+        return _train(Path(directory), preset, training_files, dev_files, vectors, resume, make_callbacks)
+
+
+def _train(directory, preset, training_files, dev_files, vectors, resume, make_callbacks):
+    preset = _with_vectors(preset, vectors)
     training, batch_size = preset.training, preset.examples.batch_size
     require(not training.mixed_precision, "mixed_precision", True, "false for classifiers")
     resuming = prepare_run(directory, preset, resume, measures=("accuracy", "loss"))

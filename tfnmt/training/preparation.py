@@ -43,9 +43,6 @@ def prepare_run(directory: Path, preset: Any, resume: bool, measures: Sequence[s
     selection = preset.training.selection
     require(selection in measures, "selection", selection, " or ".join(measures))
     if not any((directory / name).exists() for name in (CONFIGURATION, CHECKPOINTS, WEIGHTS)):
-        nearest = next(path for path in (directory, *directory.absolute().parents) if path.exists())
-        if not nearest.is_dir():
-            raise UserError(f"{directory}: {nearest} is no directory; name another --output")
         return False  # also with `resume`: the run may have been killed before it wrote anything
     if not resume:
         raise UserError(f"{directory}: a model is there already; --resume goes on with it, or name another --output")

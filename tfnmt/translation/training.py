@@ -20,6 +20,7 @@ from tfnmt.training.optimizers import make_optimizer
 from tfnmt.training.preparation import copy_weights, initial_model, prepare_run, save_description
 from tfnmt.training.progress import Progress
 from tfnmt.training.run import TrainingRun
+from tfnmt.training.run_lock import lock_directory
 from tfnmt.training.trainer import train
 from tfnmt.translation.bleu import translation_scores
 from tfnmt.translation.evaluation import read_references
@@ -53,9 +54,14 @@ def train_translator(
         The translator with the weights of the best dev score, and the run's progress.
 
     Raises:
-        UserError: for everything wrong with the files, the configuration or the disk.
+        UserError: for everything wrong with the files, the configuration or the disk; another run writes there.
     """
-    directory, training = Path(directory), preset.training
+    with lock_directory(directory):
+        return _train(Path(directory), preset, training_files, dev_files, resume, make_callbacks)
+
+
+def _train(directory, preset, training_files, dev_files, resume, make_callbacks):
+    training = preset.training
     resuming = prepare_run(directory, preset, resume, measures=("bleu", "loss"))
     initial = initial_model(training, directory, Translator)
     for files in (training_files, dev_files):
