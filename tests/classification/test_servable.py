@@ -74,6 +74,10 @@ def test_signatures_give_what_the_model_gives(encoder, task, options):
     if model.encoder_spec.predicts_parses:
         trees = servable.functions["parse"](text=tf.constant(TREES))["brackets"].numpy()
         assert [tree.decode() for tree in trees] == model.parse(TREES)
+        # All that Unicode calls white space is part of a word here and there, but for the ASCII white space.
+        odd = ["a\u00a0b c", "\u00a0", "\u2028 a\x1cb", "d\v\u3000\te"]
+        trees = servable.functions["parse"](text=tf.constant(odd))["brackets"].numpy()
+        assert [tree.decode() for tree in trees] == model.parse(odd)
 
 
 @pytest.fixture(scope="module")

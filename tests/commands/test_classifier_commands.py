@@ -28,11 +28,13 @@ def test_train_evaluate_parse(tmp_path, monkeypatch):
     assert figures["examples"] == 9 and figures["loss"] > 0
     assert all(0 <= figures[name] <= 1 for name in ("accuracy", "transition_accuracy", "parse_f1"))
 
-    text = b"a film\n\n( very good ) .\r\nwords unheard of"
+    # A no-break space and U+2028 are no white space for the tokenizer: they are (part of) words.
+    text = "a film\n\n( very good ) .\r\n\u00a0\n ( ) \na\u00a0film \u2028\t.\nwords unheard of".encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
     lines = call("parse", "--model", model, "--batch-size", 2).split("\n")
     assert [from_brackets(line)[0] if line else [] for line in lines] == [
-        *(["a", "film"], [], ["very", "good", "."], ["words", "unheard", "of"], [])
+        *(["a", "film"], [], ["very", "good", "."], ["\u00a0"], [], ["a\u00a0film", "\u2028", "."]),
+        *(["words", "unheard", "of"], []),
     ]
 
 

@@ -1,6 +1,7 @@
 """Running a classifier on batches, and on text: labels and parse trees."""
 
 import functools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -15,6 +16,11 @@ from tfnmt.errors import UserError
 from tfnmt.text.brackets import from_brackets, to_brackets
 
 Batch = dict[str, tf.Tensor]
+
+
+def split_words(text: str) -> list[str]:
+    """The words of a text. As for the tokenizer, ASCII white space separates them, and brackets are none."""
+    return [word for word in re.split(r"[ \t\n\v\f\r]+", text) if word not in ("(", ")", "")]
 
 
 class Predictor:
@@ -65,7 +71,7 @@ class Predictor:
                 except UserError as error:
                     raise UserError(f"text {number}: {error}") from error
             else:
-                words = [word for word in text.split() if word not in ("(", ")")]
+                words = split_words(text)
                 if not words:
                     raise UserError(f"text {number}: there are no words")
                 yield Sentence(words)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from tfnmt.classification.classifier import Classifier
+from tfnmt.classification.prediction import split_words
 from tfnmt.data.lines import batch_lines, decode_lines
 
 
@@ -22,6 +23,6 @@ def parse_stream(model: Classifier, lines: Iterable[bytes], batch_size: int) -> 
     """
     model.parse([])  # a model that does not parse says so before input is read
     for batch in batch_lines(decode_lines(lines, "standard input"), batch_size):
-        has_words = [bool(line.strip("() \t")) for line in batch]
+        has_words = [bool(split_words(line)) for line in batch]
         trees = iter(model.parse([line for line, words in zip(batch, has_words, strict=True) if words], batch_size))
         yield from (next(trees) if words else "" for words in has_words)
