@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import warnings
 
+import h5py
 import keras
 import numpy as np
 import pytest
@@ -11,7 +13,13 @@ import tfnmt
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizer_configuration import TextConfiguration
 from tfnmt.text.tokenizers import SubwordTokenizer, WordTokenizer
-from tfnmt.training.model_directory import read_configuration, save_configuration, save_tokenizers, save_weights
+from tfnmt.training.model_directory import (
+    load_weights,
+    read_configuration,
+    save_configuration,
+    save_tokenizers,
+    save_weights,
+)
 
 LINES = [f"{a} {b}" for a in ("der", "ein", "kein") for b in ("Hund", "Hase", "Mann", "Baum")]
 SIZES = {name: 4 for name in ("source_embedding_size", "target_embedding_size", "encoder_units", "attention_units")}
@@ -47,6 +55,25 @@ def test_round_trip(saved):
     assert read_configuration(directory, text=TextConfiguration) == {"text": TextConfiguration(lowercase=True)}
     files = ["config.json", "model.weights.h5", "source.json", "source.model", "target.json", "target.txt"]
     assert sorted(path.name for path in directory.iterdir()) == files
+
+
+def test_the_file_of_weights_has_the_weights_alone(saved, tmp_path):
+    """The optimizer of a compiled model stays what it was, and out of the file."""
+    model, directory = saved
+    optimizer = keras.optimizers.Adam()
+    model.compile(optimizer, "mse")
+    optimizer.build(model.trainable_variables)
+    save_weights(model, tmp_path)
+    assert model.optimizer is optimizer
+    names = []
+    with h5py.File(tmp_path / "model.weights.h5") as file:
+        file.visit(names.append)
+        arrays = [file[name] for name in names if isinstance(file[name], h5py.Dataset)]
+        assert sum(array.size for array in arrays) == model.count_params()
+    assert not [name for name in names if "optimizer" in name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)  # Keras's, where it misses the state of an optimizer
+        load_weights(model, directory)
 
 
 BREAKS = {

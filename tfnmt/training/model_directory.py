@@ -1,7 +1,9 @@
 """A model is a directory: config.json, its tokenizers, its weights. One call saves it, one call loads it."""
 
+import contextlib
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +36,23 @@ def save_configuration(model: keras.Model, directory: str | Path, **more: Config
 
 
 def save_weights(model: keras.Model, directory: str | Path) -> None:
-    """Write a model's weights, over those in the directory."""
+    """Write a model's weights, over those in the directory. The optimizer's state is in the checkpoints only."""
     file = _InMemory()  # HDF5 ends the whole process when it writes to a full disk
-    model.save_weights(file)
+    with _without_optimizer(model):
+        model.save_weights(file)
     with atomic_write(Path(directory, WEIGHTS)) as part:
         part.write_bytes(file.getbuffer())
+
+
+@contextlib.contextmanager
+def _without_optimizer(model: keras.Model) -> Iterator[None]:
+    """Within it, Keras does not see the optimizer as a part of a compiled model."""
+    optimizer = getattr(model, "optimizer", None)
+    model.optimizer = None
+    try:
+        yield
+    finally:
+        model.optimizer = optimizer
 
 
 class _InMemory(io.BytesIO):
@@ -108,7 +122,8 @@ def load_weights(model: keras.Model, directory: str | Path) -> None:
     if not path.exists():
         raise UserError(f"{path}: is missing: the training has not scored its first epoch; --resume goes on with it")
     try:
-        model.load_weights(path)
+        with _without_optimizer(model):
+            model.load_weights(path)
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(
