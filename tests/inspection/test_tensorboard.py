@@ -1,5 +1,8 @@
 """What a run writes for TensorBoard; that writing changes no weight."""
 
+from types import SimpleNamespace
+
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -14,7 +17,7 @@ from tfnmt.translation.presets import PRESETS
 from tfnmt.translation.training import train_translator
 
 SIZES = ("source_embedding_size", "target_embedding_size", "encoder_units", "decoder_units", "attention_units")
-SETTINGS = [f"{name}=8" for name in SIZES] + ["batch_size=2", "epochs=2", "selection=loss"]
+SETTINGS = [f"{name}=8" for name in SIZES] + ["batch_size=2", "epochs=2", "selection=loss", "accumulation_steps=2"]
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +78,27 @@ def test_histograms_graph_and_translations(runs, events):
 
 def test_the_profiler_watched_the_steps(runs):
     assert list((runs[0] / "logs").glob("plugins/profile/*/*.xplane.pb"))
+
+
+def test_the_profiler_stops_once_and_within_the_epoch_that_it_started_in(tmp_path, monkeypatch):
+    """Also where `fit` is called twice, as in a run that was resumed within an epoch."""
+    seen = []
+    for name in ("start", "stop"):
+        monkeypatch.setattr(tf.profiler.experimental, name, lambda *_, name=name: seen.append(name))
+    optimizer, weight = keras.optimizers.SGD(), keras.Variable(np.ones(1, np.float32))
+    summaries = TrainingSummaries(tmp_path, {}, profile_steps=(3, 9))
+    summaries.set_model(SimpleNamespace(optimizer=optimizer))
+    summaries.set_params({"steps": 4})
+    for fit in range(2):
+        summaries.on_train_begin()
+        summaries.on_epoch_begin(fit)
+        for batch in range(4):
+            summaries.on_train_batch_begin(batch)
+            optimizer.apply([np.ones(1, np.float32)], [weight])
+            seen.append(fit * 4 + batch + 1)
+            summaries.on_train_batch_end(batch, {})
+        summaries.on_train_end()
+    assert seen == [1, 2, "start", 3, 4, "stop", 5, 6, 7, 8]
 
 
 def test_hparams_hold_settings_and_final_scores(runs):

@@ -10,6 +10,8 @@ import keras
 import tensorflow as tf
 from tensorboard.plugins.hparams import api as hparams
 
+from tfnmt.training.keras_internals import trained_batches
+
 LOGS = "logs"
 """The folder of event files in a model directory."""
 BATCHES_BETWEEN_POINTS = 50
@@ -33,7 +35,7 @@ class SummaryCallback(keras.callbacks.Callback):
 
     def step(self) -> int:
         """Batches since the beginning of the run."""
-        return int(self.model.optimizer.iterations)
+        return trained_batches(self.model.optimizer)
 
     def write_scalars(self, prefix: str, values: Mapping[str, float]) -> None:
         """One point for each value, at the present step."""
@@ -52,7 +54,8 @@ class TrainingSummaries(SummaryCallback):
     Args:
         directory: where event files go.
         settings: {key: value}, what the run was started with.
-        profile_steps: (first, last) batch that TensorFlow's profiler watches, or None.
+        profile_steps: (first, last) batch that TensorFlow's profiler watches, at most to the end of the first one's
+            epoch; None for none.
     """
 
     def __init__(
@@ -73,9 +76,9 @@ class TrainingSummaries(SummaryCallback):
             self.profiling = True
 
     def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
-        if self.profiling and self.profile_steps and self.step() >= self.profile_steps[1]:
-            tf.profiler.experimental.stop()
-            self.profiling, self.profile_steps = False, None
+        is_last_of_epoch = batch + 1 == self.params.get("steps")  # then dev data are scored, which is no training
+        if self.profile_steps and (is_last_of_epoch or self.step() >= self.profile_steps[1]):
+            self._stop_profiler()
         if self.step() % BATCHES_BETWEEN_POINTS:
             return
         optimizer = self.model.optimizer
@@ -92,8 +95,7 @@ class TrainingSummaries(SummaryCallback):
                 tf.summary.histogram(weight.path, weight)
 
     def on_train_end(self, logs: dict | None = None) -> None:
-        if self.profiling:
-            tf.profiler.experimental.stop()
+        self._stop_profiler()
         if not self.final_scores:
             return
         # In a folder of its own, since TensorBoard counts each folder with settings as one run.
@@ -102,6 +104,11 @@ class TrainingSummaries(SummaryCallback):
             for name, value in self.final_scores.items():
                 tf.summary.scalar(name, value)
         self.writer.flush()
+
+    def _stop_profiler(self):
+        if self.profiling:
+            tf.profiler.experimental.stop()
+            self.profiling, self.profile_steps = False, None
 
     def _words_per_second(self) -> dict[str, float]:
         """Target words a second since the last point, where a metric counts words."""

@@ -7,6 +7,7 @@
 - `_model_variables_moving_average` are the moving averages. Keras's callback `SwapEMAWeights` exchanges them and the
   weights by adding and subtracting, which changes the last bits of the weights: a run that was scored or resumed at
   another batch would then end otherwise.
+- `_iterations` counts batches. `iterations` counts updates, each of several batches where gradients are accumulated.
 - `_get_current_learning_rate` and `_update_model_variables_moving_average` take every batch for an update, even where
   gradients are accumulated over several.
 """
@@ -61,6 +62,11 @@ class OptimizerInternals:
             return update(trainable_variables)
         is_due = ((self._iterations + 1) % steps == 0) | (self._iterations == 0)  # at first, the average is the weights
         return keras.ops.cond(is_due, lambda: update(trainable_variables), lambda: None)
+
+
+def trained_batches(optimizer: keras.optimizers.Optimizer) -> int:
+    """How many batches an optimizer has been given the gradients of."""
+    return int(optimizer._iterations)
 
 
 def variable_handle(variable: Any) -> tf.Tensor:
