@@ -52,6 +52,17 @@ def test_a_warm_up_longer_than_the_run():
     np.testing.assert_allclose(rates([0, 5], total_steps=3, schedule="cosine", warmup_steps=10), [0.0, 0.4], rtol=1e-6)
 
 
+def test_a_run_has_an_update_for_every_accumulation_until_its_last_epoch_or_step():
+    for options, updates in (
+        ({"epochs": 3}, 30),
+        ({"epochs": 3, "accumulation_steps": 4}, 7),
+        ({"epochs": 3, "steps": 12}, 12),
+        ({"epochs": 3, "steps": 12, "accumulation_steps": 5}, 2),
+        ({"epochs": 3, "steps": 99}, 30),
+    ):
+        assert TrainingConfiguration(**options).total_updates(batches_per_epoch=10) == updates, options
+
+
 def test_plateau_has_no_warm_up():
     with pytest.raises(UserError, match="warmup_steps=5: allowed is 0 with schedule=plateau"):
         TrainingConfiguration(schedule="plateau", warmup_steps=5)
@@ -177,6 +188,19 @@ def test_there_are_no_more_variables_than_in_keras_but_the_norm():
         for optimizer in (ours, theirs):
             optimizer.build([keras.Variable(np.ones(3, np.float32))])
         assert len(ours.variables) == len(theirs.variables) + more, name
+
+
+@pytest.mark.parametrize("name", ["Adam", "Adadelta", "RMSprop", "SGD"])
+def test_building_again_makes_no_more_variables(name):
+    """Keras builds once before each `fit`, and a run that is resumed within an epoch calls that twice."""
+    optimizer, weight = getattr(optimizers, name)(), keras.Variable(np.ones(3, np.float32))
+    optimizer.build([weight])
+    made = [id(variable) for variable in optimizer.variables]
+    optimizer.build([weight])
+    assert [id(variable) for variable in optimizer.variables] == made
+    optimizer.apply([np.array([0, 3, 4], np.float32)], [weight])
+    (norm,) = [variable for variable in optimizer.variables if variable.name == "gradient_norm"]
+    assert float(norm) == float(optimizer.gradient_norm) == 5
 
 
 def test_averages_of_accumulated_updates_are_those_of_large_batches():

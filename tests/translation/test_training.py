@@ -1,5 +1,7 @@
 """From files to a trained translator: what is refused, what is dropped, and half precision."""
 
+import json
+import shutil
 from unittest.mock import Mock
 
 import numpy as np
@@ -194,6 +196,25 @@ def test_a_resumed_training_has_the_settings_it_was_started_with(setting, was, v
         " give --resume the options that it was started with"
     )
     assert (begun / "config.json").read_bytes() == before
+
+
+def test_a_cosine_schedule_is_as_long_as_its_run(begun, files, tmp_path, monkeypatch):
+    """So a run that goes on keeps its length, or the learning rate would jump."""
+    model = shutil.copytree(begun, tmp_path / "model")
+    description = json.loads((model / "config.json").read_text())
+    description["training"] |= {"schedule": "cosine", "steps": 6, "warmup_steps": 2}
+    (model / "config.json").write_text(json.dumps(description))
+    cosine = ["schedule=cosine", "steps=6", "warmup_steps=2"]
+    for setting, change in (("epochs=3", "epochs=2, not 3"), ("steps=7", "steps=6, not 7")):
+        assert refusal(model, small(*cosine, setting), *files, resume=True) == (
+            f"{model}: the run was started with {change}, and its cosine schedule is as long as the run; resume it with"
+            f" the same, or train on from its end in another --output, with --initial {model}"
+        )
+    given = []
+    monkeypatch.setattr(training, "train", lambda run: given.append(run) or save_weights(run.model, run.directory))
+    train_translator(model, small(*cosine, "patience=9"), *files, resume=True)
+    schedule = given[0].model.optimizer.get_config()["learning_rate"]
+    assert schedule["config"]["decay_steps"] == 6 - 2
 
 
 def test_a_damaged_directory_is_not_resumed(begun, files, tmp_path):

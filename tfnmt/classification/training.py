@@ -85,7 +85,7 @@ def _train(directory, preset, training_files, dev_files, vectors, resume, make_c
         logger.info("%s: %s", vectors, coverage)
     logger.info("%s weights; %s words", f"{model.count_params():,}", f"{tokenizer.vocabulary_size:,}")
     batches_per_epoch = number_of_batches(examples, batch_size)
-    model.compile(make_optimizer(training, training.epochs * batches_per_epoch // training.accumulation_steps))
+    model.compile(make_optimizer(training, training.total_updates(batches_per_epoch)))
     dev_batches = evaluation_batches(dev_examples, tokenizer, batch_size)
 
     def batches(epoch, skip):

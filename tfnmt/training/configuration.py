@@ -29,7 +29,8 @@ class TrainingConfiguration(Configuration):
     learning_rate: float = Field(0.001, description="the highest learning rate", gt=0)
     schedule: Literal["constant", "inverse_square_root", "cosine", "plateau"] = Field(
         "constant",
-        description="the learning rate after the warm-up; plateau: halved when dev scores get no better",
+        description="the learning rate after the warm-up; cosine: falls to 0 at the last of epochs or steps;"
+        " plateau: halved when dev scores get no better",
     )
     warmup_steps: int = Field(0, description="updates in which the learning rate grows from 0; not with plateau", ge=0)
     plateau_patience: int = Field(
@@ -57,6 +58,13 @@ class TrainingConfiguration(Configuration):
         500, description="batches between checkpoints; there is one after each epoch too", ge=1
     )
     keep_checkpoints: int = Field(3, description="newest checkpoints kept; two at least, in case one breaks", ge=2)
+
+    def total_updates(self, batches_per_epoch: int) -> int:
+        """Updates of the weights in a run that nothing stops early: over so many a cosine schedule falls to 0."""
+        batches = self.epochs * batches_per_epoch
+        if self.steps is not None:
+            batches = min(batches, self.steps)
+        return batches // self.accumulation_steps
 
     @model_validator(mode="after")
     def _check(self):

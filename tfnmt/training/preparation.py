@@ -21,6 +21,7 @@ from tfnmt.training.model_directory import (
 )
 
 # A resumed run may have other values of these: they say how long it is and how often it is saved, not what it computes.
+# (With a cosine schedule, its length is part of what it computes.)
 MAY_CHANGE = {"epochs", "steps", "patience", "checkpoint_steps", "keep_checkpoints"}
 
 
@@ -49,7 +50,15 @@ def prepare_run(directory: Path, preset: Any, resume: bool, measures: Sequence[s
     started = read_configuration(directory, **{name: type(configuration) for name, configuration in preset})
     for name, configuration in preset:
         for key, value in configuration:
-            if (before := getattr(started[name], key)) != value and key not in MAY_CHANGE:
+            if (before := getattr(started[name], key)) == value:
+                continue
+            if key in ("epochs", "steps") and preset.training.schedule == "cosine":
+                raise UserError(
+                    f"{directory}: the run was started with {key}={before}, not {value}, and its cosine schedule is as"
+                    " long as the run; resume it with the same, or train on from its end in another --output, with"
+                    f" --initial {directory}"
+                )
+            if key not in MAY_CHANGE:
                 raise UserError(
                     f"{directory}: the run was started with {key}={before}, not {value};"
                     " give --resume the options that it was started with"

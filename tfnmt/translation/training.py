@@ -82,7 +82,7 @@ def _train(directory, preset, training_files, dev_files, resume, make_callbacks)
     logger.info("%s: %s", training_files.source, dropped)
     sizes = " and ".join(f"{tokenizer.vocabulary_size:,}" for tokenizer in tokenizers)
     logger.info("%s weights; vocabularies of %s", f"{model.count_params():,}", sizes)
-    compile_for_training(trained, training, training.epochs * dropped.batches // training.accumulation_steps)
+    compile_for_training(trained, training, training.total_updates(dropped.batches))
 
     def batches(epoch, skip):
         return training_batches(training_files.pairs(), *tokenizers, preset.batching, training.seed, epoch, skip)
