@@ -60,6 +60,7 @@ class Models:
         self._load_version = load_version
         self._loader = ThreadPoolExecutor(1, "loader")
         self._models: dict[str, _Model] = {}
+        self._problems: dict[str, str] = {}  # of what → the last message about it
         self._text = None
         self._lock = asyncio.Lock()
         self._configure(self._read())
@@ -113,10 +114,23 @@ class Models:
             try:
                 config = self._read()
             except UserError as error:
-                logger.warning("%s; the models served so far stay", error)
+                self._complain(MODELS, f"{error}; the models served so far stay")
             else:
+                if config is not None:
+                    self._problems.pop(MODELS, None)
                 self._configure(config)
             await self._update_models()
+
+    async def watch(self, seconds: float) -> None:
+        """`update` again and again, with this much time between; no error ends it."""
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                await self.update()
+            except Exception as error:  # of any type: what is served must not depend on it
+                self._complain("watch", f"looking for changes failed: {error!r}; looking again", exc_info=True)
+            else:
+                self._problems.pop("watch", None)
 
     async def reload(self, config: ModelServerConfig) -> None:
         """Serve the models of this configuration until models.config changes.
@@ -149,7 +163,19 @@ class Models:
 
     async def _update_models(self):
         for name, model in list(self._models.items()):
-            await self._update_model(name, model)
+            try:
+                await self._update_model(name, model)
+            except OSError as error:  # a folder that is a file, or that goes while it is looked at
+                problem = f"{name}: {type(error).__name__}: {error}; the versions served so far stay"
+                self._complain(f"model {name}", problem)
+            else:
+                self._problems.pop(f"model {name}", None)
+
+    def _complain(self, about, problem, **options):
+        """Log a problem, once as long as it stays the same."""
+        if self._problems.get(about) != problem:
+            logger.warning("%s", problem, **options)
+        self._problems[about] = problem
 
     async def _update_model(self, name, model):
         folder = base_path(self.directory, model.config)

@@ -90,7 +90,7 @@ async def serve(
         await grpc_.start()
         rest = _Uvicorn(rest_application(service))
         serving = asyncio.create_task(rest.serve([listener]))
-        watching = asyncio.create_task(_watch(models, poll_seconds))
+        watching = asyncio.create_task(models.watch(poll_seconds))
         ready(Address(address.host, listener.getsockname()[1], grpc_port))
         await asyncio.wait([serving, stopped], return_when=asyncio.FIRST_COMPLETED)
         service.stopping = True
@@ -147,12 +147,6 @@ def _bind(server, address):
         return server.add_insecure_port(where)
     except RuntimeError as error:
         raise UserError(f"{where}: cannot listen: choose another --grpc-port") from error
-
-
-async def _watch(models, seconds):
-    while True:
-        await asyncio.sleep(seconds)
-        await models.update()
 
 
 def _allow_many_connections():
