@@ -5,6 +5,7 @@
 #              of a spinn and an rl-spinn, BOARD, that of a translator with logs (its TensorBoard, by Chromium), and
 #              COMPARED, translators, with SOURCE and TARGET, the test files they are compared on
 # make test    the tests
+# make soak    for an hour or more: training under random kills, a server under load; compared with what must come out
 # make check   formatting, lint, direction of the imports, types
 # make format  put the formatting right
 # make clean   remove what the tools left behind (.venv stays: rm -r .venv)
@@ -14,7 +15,7 @@ RUNS ?= runs
 RUN = .venv/bin/python
 TFNMT = $(RUN) -m tfnmt
 
-.PHONY: environment demo board figures test check format clean
+.PHONY: environment demo board figures test soak check format clean
 
 environment: .venv/installed
 
@@ -55,6 +56,10 @@ figures: environment
 
 test: environment
 	$(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
+
+soak: environment
+	$(TFNMT) soak
+	$(TFNMT) soak-server
 
 check: environment
 	$(RUN) -m ruff format --check .

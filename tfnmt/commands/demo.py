@@ -59,6 +59,6 @@ def translated_by_a_server(model: Any, directory: Path, sentences: list[str]) ->
     from tfnmt.serving.export import export
 
     path = export(create_servable([model]), directory, "demo")
-    with server_process(directory) as (url, _), connect(url) as client:
+    with server_process(directory) as server, connect(server.rest_url) as client:
         translations = client.predict("demo", {"text": sentences})["translation"]
     return translations, f"{path.parent.name}/{path.name}"

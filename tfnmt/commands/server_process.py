@@ -6,14 +6,23 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import tfnmt
 from tfnmt.errors import UserError
 
 
+class ServerProcess(NamedTuple):
+    """A server that listens."""
+
+    rest_url: str
+    grpc_url: str
+    process: subprocess.Popen
+
+
 @contextlib.contextmanager
-def server_process(models: Path | str, *options: str) -> Iterator[tuple[str, str]]:
-    """`with server_process("saved_models") as (rest_url, grpc_url):` a server on free ports, stopped in the end.
+def server_process(models: Path | str, *options: str) -> Iterator[ServerProcess]:
+    """`with server_process("saved_models") as server:` a server on free ports, stopped in the end.
 
     Args:
         models: the folder of servables.
@@ -32,6 +41,6 @@ def server_process(models: Path | str, *options: str) -> Iterator[tuple[str, str
             line = process.stdout.readline().split()  # type: ignore[union-attr]  # a pipe, as asked for
             if not line:
                 raise UserError("the server did not start")
-            yield line[1], f"grpc://{line[3]}"
+            yield ServerProcess(line[1], f"grpc://{line[3]}", process)
         finally:
             process.terminate()

@@ -30,6 +30,8 @@ PROGRAM_VERBS = {
     "cost": "the multiplications of a translator, part by part",
     "plot": "figures, most of them of trained models",
     "screenshots": "pictures of TensorBoard on a run's logs",
+    "soak": "training under random kills, compared with an undisturbed run",
+    "soak-server": "a server under minutes of load, good and bad",
 }
 VERBS = LIBRARY_VERBS | PROGRAM_VERBS
 

@@ -32,9 +32,9 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     sentences = [source for source, _ in sample_pairs(200, seed=0, split="test")]
     figures = {"in_process_per_second": in_process_rate(folder / str(versions[-1]), sentences)}
     for batching, options in (("batched", []), ("unbatched", ["--max-batch-size", "1", "--batch-wait-ms", "0"])):
-        with server_process(arguments.models, *options) as (url, _):
+        with server_process(arguments.models, *options) as server:
             for clients in [arguments.clients] if arguments.clients else [1, 8, 32]:
-                measured = server_figures(url, arguments.model, sentences, clients, arguments.seconds)
+                measured = server_figures(server.rest_url, arguments.model, sentences, clients, arguments.seconds)
                 share = measured["requests_per_second"] / figures["in_process_per_second"]
                 measured["share_of_in_process"] = share
                 figures |= {f"{batching}_{clients}_clients_{name}": value for name, value in measured.items()}

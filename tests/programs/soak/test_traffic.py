@@ -1,0 +1,64 @@
+"""What clients count: answers that are right, wrong, missing, or refused because the server was asked to stop."""
+
+import threading
+import time
+
+import pytest
+
+from tfnmt_programs.soak.traffic import ServerError, Tally, good_client
+
+ANSWERS = [("one", "eins"), ("two", "zwei"), ("three", "drei")]
+
+
+@pytest.fixture
+def asked():
+    """`asked(answer, times)`: the counts of a client that asks so often; `answer` is a function of a sentence."""
+
+    def run(answer, times=20, stopped=None):
+        end, count = threading.Event(), iter(range(1, times + 1))
+
+        def ask(sentence):
+            if next(count) == times:
+                end.set()
+            return answer(sentence)
+
+        tally = Tally(lambda: stopped)
+        good_client(ask, ANSWERS, 1, tally, end)
+        return tally
+
+    return run
+
+
+def failing(error):
+    def answer(_):
+        raise error
+
+    return answer
+
+
+def test_right_answers(asked):
+    assert asked(dict(ANSWERS).get).counts == {"right": 20}
+
+
+def test_answers_to_other_sentences_are_mixed(asked):
+    tally = asked(lambda sentence: "eins")
+    right = tally.counts["right"]
+    assert tally.counts == {"right": right, "mixed": 20 - right} and 0 < right < 20
+    assert "'eins', not" in tally.problems["mixed"]
+
+
+@pytest.mark.parametrize(
+    ("error", "count"), [(ServerError("500"), "server_errors"), (ConnectionResetError(), "lost"), (KeyError(), "lost")]
+)
+def test_what_is_not_answered_before_the_stop_is_counted(asked, error, count):
+    assert asked(failing(error)).counts == {count: 20}
+
+
+def test_what_was_sent_after_the_stop_may_be_refused(asked):
+    tally = asked(failing(ConnectionResetError()), stopped=time.monotonic())
+    assert tally.counts == {"refused_after_stop": 1}, "and the client asks no more"
+
+
+def test_what_was_sent_before_the_stop_must_be_answered(asked):
+    tally = asked(failing(ConnectionResetError()), times=1, stopped=time.monotonic() + 60)
+    assert tally.counts == {"lost": 1}

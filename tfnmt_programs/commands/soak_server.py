@@ -1,0 +1,37 @@
+"""Put a server under minutes of load, good, malformed, huge and slow; count what was lost or wrong."""
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import TextIO
+
+from tfnmt.commands.figures import print_figures
+from tfnmt.commands.parser import CommandParser, positive
+
+
+def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
+    parser.add_argument(
+        "--model", metavar="NAME", help="a servable, a translator (default: one is trained on the sample)"
+    )
+    parser.add_argument(
+        "--models", default="saved_models", metavar="DIR", help="the folder of servables (default: saved_models)"
+    )
+    parser.add_argument("--minutes", type=float, default=10.0, metavar="T", help="how long (default: 10)")
+    parser.add_argument("--clients", type=positive, default=32, metavar="N", help="asking at once (default: 32)")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="of what clients do (default: 1)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
+    from tfnmt_programs.soak.server import export_sample_translator, soak_server
+
+    with tempfile.TemporaryDirectory() as folder:
+        servable = (
+            Path(arguments.models, arguments.model) if arguments.model else export_sample_translator(Path(folder))
+        )
+        figures = soak_server(servable, arguments.minutes, arguments.clients, arguments.seed)
+    print_figures(figures, arguments.json, output)
+    if any(figures[name] for name in ("lost", "mixed", "server_errors", "server_errors_to_rude")):
+        raise SystemExit(1)

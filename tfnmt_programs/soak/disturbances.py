@@ -1,0 +1,72 @@
+"""Ways in which a process that trains is disturbed, and how it must end."""
+
+import contextlib
+import random
+import resource
+import signal
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tfnmt.errors import UserError
+
+ENDS_WITHIN = 60
+"""Seconds in which a disturbed process must end."""
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """What is done to a process, and the status with which it then ends."""
+
+    disturb: Callable[[subprocess.Popen, random.Random], None]
+    status: int
+
+
+def _kill(process, _):
+    process.kill()
+
+
+def _terminate(process, _):
+    process.terminate()
+
+
+def _fill_disk(process, generator):
+    """From now on no file of the process can grow beyond a random size, as if the disk were full by then."""
+    size = generator.choice((0, 1_000, 100_000, 1_000_000))
+    _, maximum = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, maximum))
+
+
+DISTURBANCES = {
+    "kill": Disturbance(_kill, -signal.SIGKILL),
+    "terminate": Disturbance(_terminate, 128 + signal.SIGTERM),
+    "full_disk": Disturbance(_fill_disk, 2),
+}
+
+
+def disturb(process: subprocess.Popen, kind: str, generator: random.Random) -> bool:
+    """Disturb a process and wait for its end.
+
+    Args:
+        process: the process; its standard error goes to a file or nowhere.
+        kind: a name in `DISTURBANCES`.
+        generator: draws what is left open.
+
+    Returns:
+        Whether it was the disturbance that ended the process: not if it had come to its end by itself, with status 0.
+
+    Raises:
+        UserError: it ends with another status, or does not end.
+    """
+    disturbance = DISTURBANCES[kind]
+    with contextlib.suppress(ProcessLookupError):  # it has just ended
+        disturbance.disturb(process, generator)
+    try:
+        status = process.wait(ENDS_WITHIN if kind != "full_disk" else None)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise UserError(f"{kind}: the process had not ended after {ENDS_WITHIN} seconds") from None
+    if status not in (0, disturbance.status):
+        raise UserError(f"{kind}: the process ended with status {status}, not {disturbance.status}")
+    return status != 0

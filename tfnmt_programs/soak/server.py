@@ -1,0 +1,212 @@
+"""A server under load for minutes: every accepted request must be answered, and rightly, whatever else happens.
+
+While good clients ask by REST and gRPC, others send what is malformed, huge or slow, and versions of the model come, go
+and break. In the end the server gets SIGTERM in the middle of its work.
+"""
+
+import logging
+import random
+import shutil
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import tensorflow as tf
+import tensorflow_text  # noqa: F401  registers its operations
+
+from tfnmt.commands.server_process import server_process
+from tfnmt.data.parallel import ParallelFiles
+from tfnmt.data.samples.translation import sample_pairs, write_sample
+from tfnmt.errors import UserError
+from tfnmt.models import create_servable
+from tfnmt.serving.export import export
+from tfnmt.serving.files import register, version_numbers
+from tfnmt.translation.presets import find_preset
+from tfnmt.translation.training import train_translator
+from tfnmt_programs.soak.rude import Rude
+from tfnmt_programs.soak.traffic import Tally, good_client, grpc_asker, rest_asker, rude_client
+
+logger = logging.getLogger(__name__)
+
+RUDE_SHARE = 0.1
+"""The part of all requests that is malformed, huge or slow."""
+CHANGE_SECONDS = 5.0
+"""The time between two changes of the versions."""
+CALM_SHARE = 0.2
+"""The part of the time in which good clients are alone, to compare with."""
+
+
+def soak_server(servable: Path, minutes: float, clients: int, seed: int) -> dict[str, Any]:
+    """Serve a copy of a servable under load.
+
+    Args:
+        servable: the folder of an exported translator, with a folder for each of its versions.
+        minutes: how long, in all.
+        clients: how many clients ask at once; one in eight, one at least, is rude.
+        seed: of everything that clients do.
+
+    Returns:
+        "right", "lost" (no answer, or a part of one), "mixed" (another sentence's answer) and "server_errors" (5xx) of
+        good requests; "rude" and "server_errors_to_rude"; "refused_after_stop", of requests sent after SIGTERM;
+        "version_changes"; "throughput", of good clients while disturbed over that while alone;
+        "memory_mb_first_minute", "memory_mb_last_minute" and "memory_ratio"; "stop_seconds", from SIGTERM to the
+        server's end, and "longest_request_seconds"; "problems", the first of each kind.
+
+    Raises:
+        UserError: there is no such servable, or the server does not start.
+    """
+    versions = version_numbers(servable)
+    if not versions:
+        raise UserError(f"{servable}: there is no exported version; tfnmt export makes one")
+    original, model = servable / str(versions[-1]), servable.name
+    answers = right_answers(original)
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(original, Path(folder, model, "1"))
+        register(Path(folder), model)
+        with server_process(folder) as server:
+            return _Soak(server, Path(folder, model), answers, clients, seed).run(60 * minutes)
+
+
+def export_sample_translator(folder: Path) -> Path:
+    """Train the preset `tiny` on the sample corpus and export it; the servable's folder."""
+    sample = write_sample(folder)
+    training, dev = (ParallelFiles(sample[f"{part}.en"], sample[f"{part}.de"]) for part in ("train", "dev"))
+    model, _ = train_translator(folder / "model", find_preset("tiny"), training, dev)
+    return export(create_servable([model]), folder / "saved_models", "sample").parent
+
+
+def right_answers(version: Path, number: int = 200) -> list[tuple[str, str]]:
+    """Sentences and their translations by an exported version in this process, one by one."""
+    translate = tf.saved_model.load(str(version)).signatures["serving_default"]
+    sentences = [source for source, _ in sample_pairs(number, seed=0, split="test")]
+    return [(text, translate(text=tf.constant([text]))["translation"][0].numpy().decode()) for text in sentences]
+
+
+class _Soak:
+    """One server and all its clients."""
+
+    def __init__(self, server, folder, answers, clients, seed):
+        self.server, self.folder, self.seed = server, folder, seed
+        self.stopped: float | None = None
+        self.tally = Tally(lambda: self.stopped)
+        self.end = threading.Event()
+        self.memory: list[tuple[float, float]] = []
+        self.rude_clients = max(1, clients // 8)
+        self.good = [self._good(answers, i) for i in range(clients - self.rude_clients)]
+
+    def _good(self, answers, i):
+        make, url = ((rest_asker, self.server.rest_url), (grpc_asker, self.server.grpc_url))[i % 2]
+        ask = make(urlsplit(url).netloc, self.folder.name)
+        return threading.Thread(target=good_client, args=(ask, answers, self.seed + i, self.tally, self.end))
+
+    def _rude(self, i):
+        rude = Rude(self.server, self.folder.name, random.Random(self.seed + 1000 + i))
+        return threading.Thread(target=rude_client, args=(rude, self.tally, RUDE_SHARE, self.end))
+
+    def run(self, seconds: float) -> dict[str, Any]:
+        """All of it; the figures of `soak_server`."""
+        watching = [threading.Thread(target=each) for each in (self._watch_memory, self._change_versions)]
+        rude = [self._rude(i) for i in range(self.rude_clients)]
+        start = time.monotonic()
+        for thread in [watching[0], *self.good]:
+            thread.start()
+        calm = self._rate_until(start + CALM_SHARE * seconds)
+        for thread in [watching[1], *rude]:
+            thread.start()
+        disturbed = self._rate_until(start + seconds)
+        stop_seconds = self._stop()
+        self.end.set()
+        for thread in [*watching, *rude, *self.good]:
+            thread.join()
+        return self._figures(start, disturbed / calm, stop_seconds)
+
+    def _rate_until(self, end):
+        """Right answers a second from now to then, without the first tenth of the time."""
+        time.sleep(max(0.0, (end - time.monotonic()) / 10))
+        start, before = time.monotonic(), self.tally.counts["right"]
+        while time.monotonic() < end and self.server.process.poll() is None:
+            time.sleep(0.1)
+        return (self.tally.counts["right"] - before) / (time.monotonic() - start)
+
+    def _stop(self):
+        """SIGTERM; the seconds until the server has ended."""
+        self.stopped = time.monotonic()
+        self.server.process.terminate()
+        try:
+            self.server.process.wait(120)
+        except subprocess.TimeoutExpired:
+            raise UserError("the server has not ended 120 seconds after SIGTERM") from None
+        return time.monotonic() - self.stopped
+
+    def _watch_memory(self):
+        while not self.end.wait(1.0):
+            if megabytes := resident_megabytes(self.server.process.pid):
+                self.memory.append((time.monotonic(), megabytes))
+
+    def _change_versions(self):
+        """Versions of the same model come, break and go, as long as the soak lasts."""
+        generator, number = random.Random(self.seed), 1
+        while not self.end.wait(CHANGE_SECONDS):
+            number += 1
+            change = generator.choice((self._add, self._add_broken, self._remove_oldest))
+            change(number)
+            self.tally.count("version_changes")
+
+    def _add(self, number):
+        """A new version, in place at once."""
+        newest = max(int(path.name) for path in self.folder.iterdir() if path.name.isdigit() and _is_whole(path))
+        part = self.folder / "part"
+        shutil.copytree(self.folder / str(newest), part)
+        part.rename(self.folder / str(number))
+
+    def _add_broken(self, number):
+        """A new version that cannot be loaded."""
+        part = self.folder / "part"
+        part.mkdir()
+        (part / "saved_model.pb").write_bytes(b"this is no model")
+        part.rename(self.folder / str(number))
+
+    def _remove_oldest(self, _):
+        """All versions but the newest whole one."""
+        whole = [int(path.name) for path in self.folder.iterdir() if path.name.isdigit() and _is_whole(path)]
+        for path in self.folder.iterdir():
+            if path.name.isdigit() and int(path.name) != max(whole):
+                shutil.rmtree(path)
+
+    def _figures(self, start, throughput, stop_seconds):
+        counts = self.tally.counts
+        first = _median_memory(self.memory, start, start + 60)
+        last = _median_memory(self.memory, self.stopped - 60, self.stopped)
+        names = ("right", "lost", "mixed", "server_errors", "rude", "server_errors_to_rude")
+        return {name: counts[name] for name in (*names, "refused_after_stop", "version_changes")} | {
+            "throughput": throughput,
+            "memory_mb_first_minute": first,
+            "memory_mb_last_minute": last,
+            "memory_ratio": last / first,
+            "stop_seconds": stop_seconds,
+            "longest_request_seconds": self.tally.longest,
+            "problems": self.tally.problems,
+        }
+
+
+def _is_whole(version):
+    return (version / "variables").is_dir()
+
+
+def _median_memory(samples: Sequence[tuple[float, float]], start: float, end: float) -> float:
+    return statistics.median([megabytes for when, megabytes in samples if start <= when <= end])
+
+
+def resident_megabytes(pid: int) -> float | None:
+    """The memory that a process occupies; None if it has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:")), None)

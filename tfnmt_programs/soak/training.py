@@ -1,0 +1,140 @@
+"""Training that is disturbed at random moments, beside the same training left alone: the weights must be the same.
+
+A run is started, ended in one of the ways of `disturbances`, resumed, ended again, until it comes to its end. Then
+every tensor of its model and of its last checkpoint is compared, bit by bit, with that of an undisturbed run.
+"""
+
+import logging
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import tfnmt
+from tfnmt.errors import UserError
+from tfnmt.training.model_directory import CONFIGURATION
+from tfnmt_programs.soak.comparison import differences
+from tfnmt_programs.soak.disturbances import DISTURBANCES, disturb
+
+logger = logging.getLogger(__name__)
+
+_TRANSLATOR = ("train-translator", "--preset", "tiny", "--epochs", "6", "--set", "checkpoint_steps=50")
+_CLASSIFIER = (
+    "train-classifier",
+    "--task",
+    "snli",
+    "--preset",
+    "tiny",
+    "--epochs",
+    "6",
+    "--set",
+    "checkpoint_steps=50",
+)
+CASES = {
+    "float32": (*_TRANSLATOR, "micro_batches=1"),
+    "float32_micro_batches": (*_TRANSLATOR, "micro_batches=2"),
+    "bfloat16": (*_TRANSLATOR, "mixed_precision=true"),
+    "accumulation_average": (*_TRANSLATOR, "accumulation_steps=3", "weight_average=0.99"),
+    "spinn": (*_CLASSIFIER, "--task", "snli", "--encoder", "spinn"),
+    "rl-spinn": (*_CLASSIFIER, "--task", "snli", "--encoder", "rl-spinn"),
+}
+"""The verb and the options of the trainings, by name, without the directory."""
+LONGEST_WAIT = 40.0
+"""Seconds before a disturbance, at most."""
+
+
+def soak(case: str, folder: Path, kills: int, seed: int) -> dict[str, Any]:
+    """Disturb one of `CASES`; see `disturbed_runs`."""
+    verb, *options = CASES[case]
+    command = (sys.executable, "-m", "tfnmt", verb)
+
+    def session(directory):
+        if (directory / CONFIGURATION).exists():
+            return [*command, "--resume", str(directory)]
+        return [*command, *options, "--output", str(directory)]  # it had not begun
+
+    return disturbed_runs(session, differences, folder, kills, seed)
+
+
+def disturbed_runs(
+    session: Callable[[Path], Sequence[str]],
+    compare: Callable[[Path, Path], list[str]],
+    folder: Path,
+    kills: int,
+    seed: int,
+    longest_wait: float = LONGEST_WAIT,
+) -> dict[str, Any]:
+    """Disturb runs until `kills` disturbances have ended one; each run goes on to its end and is compared.
+
+    Args:
+        session: the command that starts the run in a directory, or goes on with it.
+        compare: gives the names of what differs between two directories.
+        folder: where the runs go.
+        kills: how many disturbances.
+        seed: of their kinds and moments.
+        longest_wait: seconds before a disturbance, at most.
+
+    Returns:
+        "runs", how many came to their end; "differences", the names of what differs in any of them; "seconds_alone", of
+        the undisturbed run; "seconds_lost_per_kill", the mean time that a disturbance costs; and how many there were of
+        each kind.
+
+    Raises:
+        UserError: a session ends otherwise than it must.
+    """
+    generator = random.Random(seed)
+    seconds_alone = _finish(session, folder / "alone")
+    counts = dict.fromkeys(DISTURBANCES, 0)
+    different: set[str] = set()
+    runs, seconds_lost = 0, 0.0
+    while sum(counts.values()) < kills:
+        runs += 1
+        directory, start = folder / f"disturbed-{runs}", time.monotonic()
+        while sum(counts.values()) < kills:
+            kind, wait = generator.choice(list(DISTURBANCES)), generator.uniform(0, longest_wait)
+            if not _disturbed(session(directory), kind, wait, generator):
+                break
+            counts[kind] += 1
+            logger.info("%d of %d: %s after %.1f s", sum(counts.values()), kills, kind, wait)
+        else:
+            _finish(session, directory)
+        seconds_lost += time.monotonic() - start - seconds_alone
+        different |= set(compare(folder / "alone", directory))
+    figures = {"runs": runs, "differences": sorted(different), "seconds_alone": seconds_alone}
+    return figures | {"seconds_lost_per_kill": seconds_lost / kills} | counts
+
+
+def _disturbed(command, kind, wait, generator):
+    """Run a session and disturb it after so many seconds; whether that ended it, rather than its own end."""
+    with _started(command) as process:
+        try:
+            status = process.wait(wait)
+        except subprocess.TimeoutExpired:
+            return disturb(process, kind, generator)
+        return _check_end(command, status)
+
+
+def _finish(session, directory):
+    """Let a run come to its end; the seconds that it took."""
+    start = time.monotonic()
+    command = session(directory)
+    with _started(command) as process:
+        _check_end(command, process.wait())
+    return time.monotonic() - start
+
+
+def _check_end(command, status):
+    if status != 0:
+        raise UserError(f"{' '.join(command)}: ended by itself, with status {status}")
+    return False
+
+
+def _started(command):
+    # The same tfnmt as this one, also where it is used from a checkout.
+    path = [str(Path(tfnmt.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
+    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
