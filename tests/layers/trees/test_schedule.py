@@ -8,6 +8,7 @@ from tests.layers.trees.tree_batches import shapes_of_trees
 from tfnmt.layers.trees.schedule import first_rows, longest_first, schedule_by_depth, schedule_by_step
 from tfnmt.text.brackets import PAD, REDUCE, SHIFT
 from tfnmt.text.transitions import child_pointers
+from tfnmt_programs.measuring import peak_memory, reset_peak_memory, resident_memory
 
 BATCHES = shapes_of_trees()
 SCHEDULES = {"by depth": schedule_by_depth, "by step": schedule_by_step}
@@ -69,3 +70,15 @@ def test_the_longest_come_first():
     assert order.numpy().tolist() == [3, 1, 0, 2]
     assert rank.numpy().tolist() == [2, 1, 3, 0]
     assert first_rows(tf.constant([3, 5, 2])).numpy().tolist() == [1, 4, 9]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_memory_is_linear_in_the_length_of_a_sentence(schedule):
+    words = 5000
+    transitions = tf.constant([[SHIFT] * words + [REDUCE] * (words - 1)])
+    function = tf.function(SCHEDULES[schedule], autograph=False)
+    function(transitions[:, :3])  # traced
+    reset_peak_memory()
+    before = resident_memory()
+    function(transitions)
+    assert peak_memory() - before < 50e6  # an integer for each parent and step would take 200 MB

@@ -108,8 +108,8 @@ def _rows(transitions, left, parents, starts):
 
 def _children(rows, left, right, parents):
     """The rows of the children of all parents: int32 [parents, 2]."""
-    pairs = tf.gather_nd(tf.stack([left, right], axis=-1), parents)
-    return tf.gather(tf.gather(rows, parents[:, 0]), pairs, batch_dims=1)
+    children = tf.stack([tf.gather(rows, side, batch_dims=1) for side in (left, right)], axis=-1)
+    return tf.gather_nd(children, parents)
 
 
 def _count(mask, axis=1):
