@@ -3,7 +3,9 @@
 import io
 import json
 import sys
+from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -13,6 +15,7 @@ from tfnmt.commands.demo import translated_by_a_server
 from tfnmt.errors import UserError
 from tfnmt.training.model_directory import save_configuration, save_tokenizers, save_weights
 from tfnmt.translation.configuration import TranslatorConfiguration
+from tfnmt_programs.asking import grpc_asker, rest_asker
 from tfnmt_programs.benchmarks.serving import in_process_rate, server_figures
 
 
@@ -84,10 +87,13 @@ def test_client(echoes, tmp_path, start, asked):
 def test_benchmark(echoes, tmp_path, start):
     publish(echoes[0], tmp_path, "echo", 1)
     assert in_process_rate(tmp_path / "echo" / "1", ["a", "b"], seconds=0.1) > 0
-    figures = server_figures(start(tmp_path, wait_seconds=0.0).rest, "echo", ["a", "b"], clients=4, seconds=0.3)
-    assert figures["requests_per_second"] > 0 and 0 < figures["p50_ms"] <= figures["p99_ms"]
-    with pytest.raises(RuntimeError, match="Servable not found"):
-        server_figures(start(tmp_path).rest, "other", ["a"], clients=2, seconds=0.1)
+    server = start(tmp_path, wait_seconds=0.0)
+    for make, url in ((rest_asker, server.rest), (grpc_asker, server.grpc)):
+        address = urlsplit(url).netloc
+        figures = server_figures(partial(make, address, "echo"), ["a", "b"], clients=4, seconds=0.3)
+        assert figures["requests_per_second"] > 0 and 0 < figures["p50_ms"] <= figures["p99_ms"]
+        with pytest.raises(RuntimeError, match="Servable not found"):
+            server_figures(partial(make, address, "other"), ["a"], clients=2, seconds=0.1)
 
 
 def test_the_last_step_of_the_demo(model, sentences, tmp_path):

@@ -21,22 +21,23 @@ class ServerProcess(NamedTuple):
 
 
 @contextlib.contextmanager
-def server_process(models: Path | str, *options: str) -> Iterator[ServerProcess]:
+def server_process(models: Path | str, *options: str, checkout: Path | str | None = None) -> Iterator[ServerProcess]:
     """`with server_process("saved_models") as server:` a server on free ports, stopped in the end.
 
     Args:
         models: the folder of servables.
         options: further options of `tfnmt serve`.
+        checkout: the folder that tfnmt is imported from (default: the same as here).
 
     Raises:
         UserError: it does not start; its own complaint stands on standard error.
     """
-    command = [sys.executable, "-m", "tfnmt", "serve", "--models", str(models)]
+    command = [sys.executable, "-m", "tfnmt", "serve", "--models", str(Path(models).resolve())]
     command += ["--rest-port", "0", "--grpc-port", "0", *options]
-    # The same tfnmt as this one, also where it is used from a checkout.
-    path = [str(Path(tfnmt.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    root = str(Path(checkout).resolve() if checkout else Path(tfnmt.__file__).parents[1])
+    path = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=root) as process:
         try:
             line = process.stdout.readline().split()  # type: ignore[union-attr]  # a pipe, as asked for
             if not line:

@@ -1,13 +1,10 @@
 """How many requests a server answers in a second, how soon, and what the model does without a server."""
 
-import http.client
 import itertools
-import json
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import numpy as np
 import tensorflow as tf
@@ -35,12 +32,13 @@ def in_process_rate(path: str | Path, sentences: Sequence[str], batch_size: int 
     return count / (time.perf_counter() - start)
 
 
-def server_figures(url: str, model: str, sentences: Sequence[str], clients: int, seconds: float) -> dict[str, float]:
-    """What clients see who each send one sentence by REST, wait for the answer, and send the next.
+def server_figures(
+    make_asker: Callable[[], Callable[[str], str]], sentences: Sequence[str], clients: int, seconds: float
+) -> dict[str, float]:
+    """What clients see who each send one sentence, wait for the answer, and send the next.
 
     Args:
-        url: of the server's REST port.
-        model: its name.
+        make_asker: makes a client: a function that asks for one sentence; see `tfnmt_programs.asking`.
         sentences: a list of strings, taken in turn.
         clients: how many.
         seconds: to measure for.
@@ -49,25 +47,22 @@ def server_figures(url: str, model: str, sentences: Sequence[str], clients: int,
         A dictionary: "requests_per_second", "p50_ms" and "p99_ms" (median and 99th percentile of the latencies).
 
     Raises:
-        RuntimeError: a request was refused.
+        RuntimeError: a request was not answered.
     """
     supply, latencies, problems = itertools.cycle(sentences), [], []
     begin, end = time.perf_counter() + 0.5, time.perf_counter() + 0.5 + seconds  # the first half second warms up
 
-    def ask():
-        connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
+    def work():
+        ask = make_asker()
         while (start := time.perf_counter()) < end and not problems:
-            body = json.dumps({"instances": [next(supply)]})
-            connection.request("POST", f"/v1/models/{model}:predict", body)
-            response = connection.getresponse()
-            answer = response.read()
-            if response.status != 200:
-                problems.append(answer.decode("utf-8", "replace"))
-            elif start >= begin:
+            try:
+                ask(next(supply))
+            except Exception as error:  # of any kind: it ends the measurement
+                problems.append(f"{type(error).__name__}: {error}")
+            if start >= begin:
                 latencies.append(time.perf_counter() - start)
-        connection.close()
 
-    threads = [threading.Thread(target=ask) for _ in range(clients)]
+    threads = [threading.Thread(target=work) for _ in range(clients)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -11,7 +11,7 @@ from tensorflow.core.framework import types_pb2
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 
 from tfnmt.commands.server_process import ServerProcess
-from tfnmt_programs.soak.requests import TIMEOUT, prediction_stub, text_tensor
+from tfnmt_programs.asking import TIMEOUT, prediction_stub, text_tensor
 
 
 class Rude:

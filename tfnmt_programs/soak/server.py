@@ -29,8 +29,9 @@ from tfnmt.serving.export import export
 from tfnmt.serving.files import register, version_numbers
 from tfnmt.translation.presets import find_preset
 from tfnmt.translation.training import train_translator
+from tfnmt_programs.asking import grpc_asker, rest_asker
 from tfnmt_programs.soak.rude import Rude
-from tfnmt_programs.soak.traffic import Tally, good_client, grpc_asker, rest_asker, rude_client
+from tfnmt_programs.soak.traffic import Tally, good_client, rude_client
 
 logger = logging.getLogger(__name__)
 

@@ -1,7 +1,6 @@
 """Clients of a server under load: good ones, whose answers are checked, and rude ones; and what they count."""
 
 import http.client
-import json
 import random
 import threading
 import time
@@ -9,12 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 import grpc
-from tensorflow_serving.apis.predict_pb2 import PredictRequest
 
-from tfnmt_programs.soak.requests import TIMEOUT, prediction_stub, text_tensor
+from tfnmt_programs.asking import SERVER_ERRORS, RefusedError, ServerError
 from tfnmt_programs.soak.rude import Rude
-
-SERVER_ERRORS = (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.DATA_LOSS)
 
 
 class Tally:
@@ -71,7 +67,7 @@ def good_client(
             answer = ask(sentence)
         except ServerError as error:
             tally.unanswered(sent, "server_errors", str(error))
-        except (OSError, http.client.HTTPException, grpc.RpcError, ValueError, KeyError) as error:
+        except (RefusedError, OSError, http.client.HTTPException, grpc.RpcError, ValueError, KeyError) as error:
             tally.unanswered(sent, "lost", f"{type(error).__name__}: {error}")
             if tally.stopping() is not None:
                 return
@@ -80,49 +76,6 @@ def good_client(
                 tally.answered(sent)
             else:
                 tally.count("mixed", f"{sentence!r}: {answer!r}, not {right!r}")
-
-
-class ServerError(Exception):
-    """The server says that it failed itself: 5xx, or gRPC's INTERNAL, UNKNOWN or DATA_LOSS."""
-
-
-def rest_asker(address: str, model: str) -> Callable[[str], str]:
-    """A function that asks over one kept connection."""
-    connection = http.client.HTTPConnection(address, timeout=TIMEOUT)
-
-    def ask(sentence):
-        try:
-            connection.request("POST", f"/v1/models/{model}:predict", json.dumps({"instances": [sentence]}))
-            response = connection.getresponse()
-            body = response.read().decode()
-        except (OSError, http.client.HTTPException):
-            connection.close()  # the next request opens a new one
-            raise
-        if response.status >= 500:
-            raise ServerError(f"{response.status} {body}")
-        (prediction,) = json.loads(body)["predictions"]
-        return prediction["translation"]
-
-    return ask
-
-
-def grpc_asker(address: str, model: str) -> Callable[[str], str]:
-    """A function that asks over one channel."""
-    stub = prediction_stub(address)
-
-    def ask(sentence):
-        request = PredictRequest()
-        request.model_spec.name = model
-        request.inputs["text"].CopyFrom(text_tensor([sentence.encode()]))
-        try:
-            response = stub.Predict(request, timeout=TIMEOUT)
-        except grpc.RpcError as error:
-            if error.code() in SERVER_ERRORS:
-                raise ServerError(f"{error.code().name} {error.details()}") from None
-            raise
-        return response.outputs["translation"].string_val[0].decode()
-
-    return ask
 
 
 def rude_client(rude: Rude, tally: Tally, share: float, end: threading.Event) -> None:

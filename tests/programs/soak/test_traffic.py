@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from tfnmt_programs.soak.traffic import ServerError, Tally, good_client
+from tfnmt_programs.asking import ServerError
+from tfnmt_programs.soak.traffic import Tally, good_client
 
 ANSWERS = [("one", "eins"), ("two", "zwei"), ("three", "drei")]
 
