@@ -33,7 +33,7 @@ def average_checkpoints(directory: str | Path, last: int, output: str | Path) ->
     if (output / CONFIGURATION).exists() or (output / WEIGHTS).exists():
         raise UserError(f"{output}: a model is there already; name another --output")
     model = load(directory)
-    names = checkpoint_names(directory / CHECKPOINTS)
+    names = [name for name in checkpoint_names(directory / CHECKPOINTS) if name != "step-0"]  # which is not trained
     if len(names) < last:
         raise UserError(
             f"{directory / CHECKPOINTS}: has {len(names)} of the {last} checkpoints asked for; a run keeps as many as"

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import tfnmt
-from tfnmt.classification.presets import CLASSIFIER_PRESETS
+from tfnmt.classification.presets import CLASSIFIER_PRESETS, ClassifierPreset
 from tfnmt.classification.training import train_classifier
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.training import callbacks
+from tfnmt.training.run_record import started_preset
 
 SMALL = ["embedding_size=6", "units=8", "tracker_units=5", "head_units=8", "batch_size=8", "epochs=2"]
 SMALL += ["checkpoint_steps=2", "batch_normalization=true", "embedding_dropout=0.2", "head_dropout=0.2"]
@@ -73,7 +74,8 @@ def test_pretrained_vectors_are_not_trained(files, tmp_path):
     assert model.configuration.embedding_size == 3
     (id_of_a,) = model.tokenizer.encode(["a"]).flat_values.numpy()
     np.testing.assert_array_equal(model.encoder.embedding.E.embeddings[id_of_a], [1, 2, 3])
-    train_classifier(tmp_path / "model", preset, *files, vectors=vectors, resume=True)
+    vectors.unlink()
+    train_classifier(tmp_path / "model", started_preset(tmp_path / "model", ClassifierPreset), resume=True)
 
 
 def test_training_starts_from_an_initial_model(files, tmp_path):
@@ -91,12 +93,10 @@ def test_training_starts_from_an_initial_model(files, tmp_path):
             np.testing.assert_array_equal(value, expected)
 
     assert_same(model)
-    # Killed before its first checkpoint, a run begins there again.
-    for path in (tmp_path / "second" / "checkpoints").iterdir():
+    # Once it has begun, the run does not need that model any more.
+    for path in (tmp_path / "second" / "checkpoints").glob("step-1.*"):
         path.unlink()
     (tmp_path / "second" / "model.weights.h5").unlink()
-    assert_same(train_classifier(tmp_path / "second", preset, [few], files[1], resume=True)[0])
-    # Later, it does not need that model any more.
     (tmp_path / "first" / "model.weights.h5").unlink()
     assert_same(train_classifier(tmp_path / "second", preset, [few], files[1], resume=True)[0])
 

@@ -22,6 +22,7 @@ def test_train_evaluate_parse(tmp_path, monkeypatch):
     options = ["--output", model, "--task", "sst", "--encoder", "spinn", "--epochs", 1, *SIZES]
     printed = call("train-classifier", *options, "--train", paths["train"], "--dev", paths["dev"])
     assert printed.startswith(f"{model}: best dev_accuracy 0.") and printed.endswith(", of epoch 1\n")
+    assert call("train-classifier", "--resume", model) == printed, "the run is over"
 
     figures = json.loads(call("evaluate-classifier", "--model", model, "--data", paths["dev"], "--json"))
     assert set(figures) == {*("accuracy", "loss", "examples", "examples_per_second", "transition_accuracy", "parse_f1")}
@@ -36,6 +37,15 @@ def test_train_evaluate_parse(tmp_path, monkeypatch):
         *(["a", "film"], [], ["very", "good", "."], ["\u00a0"], [], ["a\u00a0film", "\u2028", "."]),
         *(["words", "unheard", "of"], []),
     ]
+
+
+def test_task_and_encoder_are_a_new_runs_choice(tmp_path):
+    with pytest.raises(UserError, match="--encoder is missing"):
+        call("train-classifier", "--output", tmp_path / "model", "--task", "sst")
+    with pytest.raises(UserError, match=f"--task: the run in {tmp_path} has its own; leave it out"):
+        call("train-classifier", "--resume", tmp_path, "--task", "sst")
+    with pytest.raises(UserError, match="no run has begun there"):
+        call("train-classifier", "--resume", tmp_path / "mistyped")
 
 
 def test_files_are_named_together():

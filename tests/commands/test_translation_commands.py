@@ -72,7 +72,7 @@ def test_a_training_killed_without_warning_goes_on(model, training_options, tmp_
     assert second == "7,815 weights; vocabularies of 182 and 231"
     assert not rest or rest[0] == "Epoch 1/2"
 
-    call("train-translator", "--output", output, *training_options, "--resume")
+    call("train-translator", "--resume", output)
     resumed, whole = tfnmt.load(output), tfnmt.load(model)
     for value, expected in zip(resumed.get_weights(), whole.get_weights(), strict=True):
         np.testing.assert_array_equal(value, expected)
@@ -239,6 +239,16 @@ def test_training_options_that_are_wrong(options, complaint, tmp_path, monkeypat
         call("train-translator", "--output", "model", *options)
     assert str(caught.value).startswith(complaint)
     assert not list(tmp_path.iterdir())
+
+
+def test_options_that_a_run_has_already(tmp_path, capsys):
+    for option in ("--preset", "--initial"):
+        with pytest.raises(UserError, match=f"{option}: the run in {tmp_path} has its own; leave it out"):
+            call("train-translator", "--resume", tmp_path, option, "tiny")
+    for verb, options in (("train-translator", []), ("train-classifier", ["--task", "sst", "--encoder", "bag"])):
+        with pytest.raises(SystemExit) as ended:
+            call(verb, "--resume", tmp_path, "--output", tmp_path, *options)
+        assert ended.value.code == 2 and "not allowed with argument --resume" in capsys.readouterr().err
 
 
 def test_evaluating_a_target_without_a_source(model):

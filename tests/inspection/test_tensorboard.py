@@ -32,7 +32,7 @@ def runs(tmp_path_factory):
         files.append(ParallelFiles(*map(str, paths)))
     preset = PRESETS["tiny"].override(SETTINGS)
     with_callbacks, plain = directory / "with_callbacks", directory / "plain"
-    callbacks = tensorboard_callbacks(with_callbacks, preset, files[1], profile_steps=(3, 4))
+    callbacks = tensorboard_callbacks(with_callbacks, preset, profile_steps=(3, 4))
     model, _ = train_translator(with_callbacks, preset, *files, make_callbacks=callbacks)
     plain_model, _ = train_translator(plain, preset, *files)
     return with_callbacks, model, plain_model

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import shutil
 from unittest import mock
 
 import keras
@@ -12,6 +13,7 @@ import tensorflow as tf
 
 from tfnmt.errors import UserError
 from tfnmt.training import callbacks
+from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.optimizers import make_optimizer
 from tfnmt.training.run import TrainingRun
@@ -89,7 +91,8 @@ def kill_after(monkeypatch, owner, method, calls):
 
 HARDEST = {"weight_average": 0.8, "accumulation_steps": 2, "schedule": "plateau", "plateau_patience": 1}
 KILLS = {
-    "before the first checkpoint": (callbacks.CheckpointCallback, "on_train_batch_end", 3),
+    "before the first batch": (callbacks.CheckpointCallback, "on_epoch_begin", 1),
+    "before a second checkpoint": (callbacks.CheckpointCallback, "on_train_batch_end", 3),
     "between two checkpoints": (callbacks.CheckpointCallback, "on_train_batch_end", 6),
     "at a checkpoint": (callbacks.CheckpointCallback, "on_train_batch_end", 12),
     "after an epoch's last batch": (callbacks.CheckpointCallback, "on_train_batch_end", 14),
@@ -112,8 +115,7 @@ def test_a_killed_run_ends_as_if_nothing_had_been(kill, whole, tmp_path, monkeyp
     with monkeypatch.context() as context, pytest.raises(Killed):
         kill_after(context, *kill)
         start(tmp_path, **HARDEST)
-    # Were there no checkpoint, a run would begin anew: with the same seed then.
-    model, _ = start(tmp_path, resume=True, seed=2 if list(tmp_path.glob("checkpoints/*")) else 1, **HARDEST)
+    model, _ = start(tmp_path, resume=True, seed=2, **HARDEST)
 
     directory, weights = whole
     for value, expected in zip(model.get_weights(), weights, strict=True):
@@ -186,18 +188,19 @@ def test_a_resumed_epoch_has_the_figures_of_all_its_batches_and_counts_on(tmp_pa
     assert output.splitlines()[3].startswith("7/7 - ")
 
 
-def test_resuming_nothing_starts_anew(tmp_path):
-    model, progress = start(tmp_path / "resumed", resume=True, epochs=1)
-    anew, _ = start(tmp_path / "anew", epochs=1)
-    assert progress.epoch == 1
-    for value, expected in zip(model.get_weights(), anew.get_weights(), strict=True):
-        np.testing.assert_array_equal(value, expected)
+def test_a_run_without_a_checkpoint_is_not_begun_anew(tmp_path):
+    start(tmp_path, epochs=1)
+    shutil.rmtree(tmp_path / "checkpoints")
+    with pytest.raises(UserError) as caught:
+        start(tmp_path, resume=True, epochs=2)
+    assert str(caught.value) == f"{tmp_path / 'checkpoints'}: there is no checkpoint to go on from"
+    assert not (tmp_path / "checkpoints").exists()
 
 
 def test_stopping_at_a_step_and_going_on_to_a_larger_one(whole, tmp_path):
     """The plateau schedule goes by the scores of whole epochs, not by those at the steps where the run was stopped."""
     for steps in (3, 10, 14, 25, None):
-        model, progress = start(tmp_path, resume=True, steps=steps, **HARDEST)
+        model, progress = start(tmp_path, resume=steps != 3, steps=steps, **HARDEST)
         assert progress.steps == (steps or 28)
         assert len(progress.history) == -(-progress.steps // BATCHES)
     for value, expected in zip(model.get_weights(), whole[1], strict=True):
@@ -282,8 +285,7 @@ def test_a_loss_that_is_no_number_stops_the_run(tmp_path):
     with pytest.raises(UserError) as caught:
         start(tmp_path, optimizer="sgd", learning_rate=1e38, clip_norm=None)
     assert str(caught.value).startswith("the loss is not a number after ")
-    assert "there is no checkpoint yet" in str(caught.value)
-    assert not list(tmp_path.glob("checkpoints/*"))
+    assert f"the last good checkpoint is kept: {tmp_path / 'checkpoints' / 'step-0'};" in str(caught.value)
 
 
 def test_the_last_good_checkpoint_is_named_and_can_be_resumed(tmp_path, monkeypatch):
@@ -320,7 +322,7 @@ def test_weights_that_are_no_numbers_are_never_saved(step, tmp_path, monkeypatch
     with pytest.raises(UserError, match=f"not a number after {step} steps"):
         start(tmp_path, saved=saved)
     assert saved == []
-    assert [path.stem for path in tmp_path.glob("checkpoints/*.index")] == (["step-4"] if step == 7 else [])
+    assert checkpoint_names(tmp_path / "checkpoints") == (["step-4", "step-0"] if step == 7 else ["step-0"])
 
 
 def test_other_data_are_refused(tmp_path, monkeypatch):

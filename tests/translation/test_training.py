@@ -2,19 +2,22 @@
 
 import json
 import shutil
+from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 import tfnmt
+from tfnmt.classification.presets import ClassifierPreset
 from tfnmt.configuration import Configuration
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
 from tfnmt.training.model_directory import save_weights
+from tfnmt.training.run_record import started_preset
 from tfnmt.translation import training
-from tfnmt.translation.presets import PRESETS, find_preset
+from tfnmt.translation.presets import PRESETS, Preset, find_preset
 from tfnmt.translation.training import train_translator
 
 SMALL = ["decoder_units=8", "batch_size=16", "epochs=2", "checkpoint_steps=3", "selection=loss"]
@@ -149,19 +152,24 @@ def test_files_that_nothing_can_be_learned_from(files, tmp_path):
 
 @pytest.fixture(scope="module")
 def begun(files, tmp_path_factory):
-    """The directory of a training that ended before its first batch."""
+    """The directory of a training that ended in its first batch."""
     directory = tmp_path_factory.mktemp("begun") / "model"
-    with pytest.MonkeyPatch.context() as context, pytest.raises(KeyboardInterrupt):
-        context.setattr(training, "train", Mock(side_effect=KeyboardInterrupt))
-        train_translator(directory, small(), *files)
+    until_the_first_batch(train_translator, directory, small(), *files)
     return directory
+
+
+def until_the_first_batch(function, *arguments, **named):
+    """Call what trains; it ends when it calls `fit`."""
+    with pytest.MonkeyPatch.context() as context, pytest.raises(KeyboardInterrupt):
+        context.setattr(tfnmt.Translator, "fit", Mock(side_effect=KeyboardInterrupt))
+        function(*arguments, **named)
 
 
 def test_two_runs_do_not_write_to_one_directory(files, tmp_path, monkeypatch):
     told = []
 
     def train(run):
-        told.append(refusal(run.directory, small(), *files, resume=True))
+        told.append(refusal(run.directory, small(), *files))
         save_weights(run.model, run.directory)
 
     monkeypatch.setattr(training, "train", train)
@@ -172,7 +180,7 @@ def test_two_runs_do_not_write_to_one_directory(files, tmp_path, monkeypatch):
 def test_a_model_is_not_trained_over(begun, files):
     before = {path: path.stat().st_mtime_ns for path in begun.rglob("*")}
     message = refusal(begun, small(), *files)
-    assert message == f"{begun}: a model is there already; --resume goes on with it, or name another --output"
+    assert message == f"{begun}: a model is there already; --resume {begun} goes on with it, or name another --output"
     assert {path: path.stat().st_mtime_ns for path in begun.rglob("*")} == before
 
 
@@ -192,8 +200,9 @@ def test_a_resumed_training_has_the_settings_it_was_started_with(setting, was, v
     message = refusal(begun, small(setting), *files, resume=True)
     key = setting.split("=")[0]
     assert message == (
-        f"{begun}: the run was started with {key}={was}, not {value};"
-        " give --resume the options that it was started with"
+        f"{begun}: the run was started with {key}={was}, not {value}; only epochs, steps, patience, checkpoint_steps,"
+        " keep_checkpoints may change: begin another run, in another directory, perhaps with the weights of this one"
+        f" (--initial {begun})"
     )
     assert (begun / "config.json").read_bytes() == before
 
@@ -217,18 +226,114 @@ def test_a_cosine_schedule_is_as_long_as_its_run(begun, files, tmp_path, monkeyp
     assert schedule["config"]["decay_steps"] == 6 - 2
 
 
-def test_a_damaged_directory_is_not_resumed(begun, files, tmp_path):
-    damaged = tmp_path / "model"
-    (damaged / "checkpoints").mkdir(parents=True)
-    message = refusal(damaged, small(), *files, resume=True)
-    assert message.startswith(f"{damaged / 'config.json'}: cannot be read (No such file or directory)")
+def resume(directory, *settings, **named):
+    preset = started_preset(directory, Preset).override([*settings])
+    return train_translator(directory, preset, resume=True, **named)
+
+
+def resume_refusal(directory, *settings, **named):
+    with pytest.raises(UserError) as caught:
+        resume(directory, *settings, **named)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.fixture
+def copy(begun, tmp_path):
+    """A copy of the directory, to change."""
+    return shutil.copytree(begun, tmp_path / "copy")
+
+
+def test_a_run_knows_its_options_and_files(copy):
+    assert started_preset(copy, Preset) == small()
+    until_the_first_batch(resume, copy, "patience=9")
+    assert started_preset(copy, Preset) == small("patience=9")
+
+
+def test_what_is_no_run_is_not_resumed(copy, tmp_path):
+    absent = tmp_path / "absent" / "model"
+    assert resume_refusal(absent) == f"{absent}: no run has begun there (it has no run.json); --output begins one"
+    assert not absent.parent.exists()
+    shutil.rmtree(copy / "checkpoints")
+    before = {path: path.read_bytes() for path in copy.iterdir()}
+    assert resume_refusal(copy) == (
+        f"{copy / 'checkpoints'}: there is no checkpoint to go on from; begin anew, in another directory"
+        f" (--initial {copy} takes the best weights from here)"
+    )
+    assert {path: path.read_bytes() for path in copy.iterdir()} == before
+    with pytest.raises(UserError, match="is no classifier, but a translator"):
+        started_preset(copy, ClassifierPreset)
+    for text, complaint in (("{", "is broken ("), ("{}", "key 'training' is missing")):
+        (copy / "run.json").write_text(text)
+        (copy / "checkpoints").mkdir(exist_ok=True)
+        (copy / "checkpoints" / "step-0.index").touch()
+        assert f"{copy / 'run.json'}: {complaint}" in resume_refusal(copy)
+
+
+def test_a_run_that_has_not_begun_is_in_nobodys_way(copy, files):
+    """As after a kill before the first checkpoint."""
+    shutil.rmtree(copy / "checkpoints")
+    until_the_first_batch(train_translator, copy, small(), *files)
+    assert (copy / "checkpoints" / "step-0.index").exists()
+    (copy / "run.json").unlink()
+    (copy / "checkpoints" / "step-0.index").unlink()
+    assert refusal(copy, small(), *files) == f"{copy}: config.json is there already; name another --output"
+
+
+@pytest.mark.parametrize("split", [0, 1], ids=["train", "dev"])
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_other_data_are_not_taken_for_the_runs_own(split, side, copy, files, tmp_path):
+    """Though they have as many lines, words and batches."""
+    path = Path(getattr(files[split], side))
+    own = path.read_bytes()
+    first, second, rest = own.split(b"\n", 2)
+    other = b"\n".join([second, first, rest])
+    assert len(other) == len(own) and other != own
+    try:
+        path.write_bytes(other)
+        assert resume_refusal(copy) == (
+            f"{path}: is not what the run in {copy} was started with; put that back, or begin another run with the"
+            f" weights of this one: --initial {copy} --output ANOTHER"
+        )
+        path.unlink()
+        missing = f"{path}: cannot be read: No such file or directory; if it was moved, name it where it is now"
+        assert resume_refusal(copy) == missing
+    finally:
+        path.write_bytes(own)
+
+
+def test_files_that_were_moved_are_named_anew(copy, files, tmp_path):
+    moved = ParallelFiles(*(shutil.copy(path, tmp_path / f"moved.{i}") for i, path in enumerate(files[1].paths())))
+    until_the_first_batch(resume, copy, dev_files=moved)
+    record = json.loads((copy / "run.json").read_text())
+    assert [file["path"] for file in record["dev"]] == [str(path) for path in moved.paths()]
+    one = ParallelFiles(files[1].source)
+    assert "name each of these files, or none" in resume_refusal(copy, dev_files=one)
+
+
+def test_a_run_on_the_sample_has_it_in_its_directory(tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "write_sample", small_sample)
+    until_the_first_batch(train_translator, tmp_path / "model", small())
+    (tmp_path / "model").rename(tmp_path / "moved")
+    until_the_first_batch(resume, tmp_path / "moved")
+    (tmp_path / "moved" / "sample" / "dev.de").write_text("x\n" * 20)
+    assert f"{tmp_path / 'moved' / 'sample' / 'dev.de'}: is not what the run" in resume_refusal(tmp_path / "moved")
+
+
+def small_sample(directory):
+    directory.mkdir()
+    paths = {}
+    for split, count in (("train", 40), ("dev", 20)):
+        for language, side in zip(("en", "de"), zip(*sample_pairs(count, 1, split), strict=True), strict=True):
+            paths[f"{split}.{language}"] = write(directory / f"{split}.{language}", side)
+    return paths
 
 
 def test_a_full_disk_leaves_nothing_in_the_way(files, tmp_path, full_disk):
     output = tmp_path / "model"
     with full_disk(500):
         message = refusal(output, small(), *files)
-    assert message.startswith(f"{output}: cannot be written (File too large)")
+    assert message.startswith(f"{output / 'run.json'}: cannot be written (File too large)")
     assert not (output / "config.json").exists()
 
 

@@ -1,5 +1,7 @@
 """Presets of classifiers: for each task, configurations that work well together."""
 
+from typing import ClassVar
+
 from tfnmt.classification.configuration import ClassifierConfiguration
 from tfnmt.configuration import Configuration
 from tfnmt.data.batching_configuration import ExamplesConfiguration
@@ -8,6 +10,8 @@ from tfnmt.training.configuration import TrainingConfiguration
 
 class ClassifierPreset(Configuration):
     """Everything that the training of a classifier depends on, except the data."""
+
+    kind: ClassVar[str] = "classifier"
 
     model: ClassifierConfiguration = ClassifierConfiguration()
     examples: ExamplesConfiguration = ExamplesConfiguration()

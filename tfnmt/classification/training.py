@@ -18,13 +18,14 @@ from tfnmt.data.examples import SentenceReader
 from tfnmt.data.tasks import TASKS
 from tfnmt.data.vectors import read_vectors, vectors_size
 from tfnmt.errors import UserError
+from tfnmt.files import file_errors
 from tfnmt.text.tokenizers import WordTokenizer, load_tokenizer
 from tfnmt.training.model_directory import load_weights
 from tfnmt.training.optimizers import make_optimizer
-from tfnmt.training.preparation import copy_weights, initial_model, prepare_run, save_description
+from tfnmt.training.preparation import copy_weights, initial_model, open_run, save_description
 from tfnmt.training.progress import Progress
 from tfnmt.training.run import TrainingRun
-from tfnmt.training.run_lock import lock_directory
+from tfnmt.training.run_record import SAMPLE, RunRecord, resumed_record
 from tfnmt.training.trainer import train
 
 logger = logging.getLogger(__name__)
@@ -33,8 +34,8 @@ logger = logging.getLogger(__name__)
 def train_classifier(
     directory: str | Path,
     preset: ClassifierPreset,
-    training_files: Sequence[str | Path],
-    dev_files: Sequence[str | Path],
+    training_files: Sequence[str | Path] | None = None,
+    dev_files: Sequence[str | Path] | None = None,
     vectors: str | Path | None = None,
     resume: bool = False,
     make_callbacks: Callable[[Classifier, ExampleDataset], Sequence[keras.callbacks.Callback]] | None = None,
@@ -44,8 +45,9 @@ def train_classifier(
     Args:
         directory: the model directory.
         preset: all that the run depends on, but the data.
-        training_files, dev_files: paths of examples of the preset's task.
-        vectors: a file of word vectors to start from, see `tfnmt.data.vectors`; None for random ones.
+        training_files, dev_files: paths of examples of the preset's task; None as in `train_translator`.
+        vectors: a file of word vectors to start from, see `tfnmt.data.vectors`; None for random ones. A resumed run
+            has them already.
         resume: as in `train_translator`.
         make_callbacks: gives further Keras callbacks for the run of a model, scored on these dev examples.
 
@@ -55,17 +57,18 @@ def train_classifier(
     Raises:
         UserError: anything wrong with the files, the configuration or the disk; another run writes there.
     """
-    with lock_directory(directory):
-        return _train(Path(directory), preset, training_files, dev_files, vectors, resume, make_callbacks)
-
-
-def _train(directory, preset, training_files, dev_files, vectors, resume, make_callbacks):
+    directory, vectors = Path(directory), None if resume else vectors
     preset = _with_vectors(preset, vectors)
+    require(not preset.training.mixed_precision, "mixed_precision", True, "false for classifiers")
+    with open_run(directory, preset, resume, measures=("accuracy", "loss")):
+        record = _record(directory, preset, training_files, dev_files, vectors, resume)
+        return _train(directory, preset, record, vectors, resume, make_callbacks)
+
+
+def _train(directory, preset, record, vectors, resuming, make_callbacks):
     training, batch_size = preset.training, preset.examples.batch_size
-    require(not training.mixed_precision, "mixed_precision", True, "false for classifiers")
-    resuming = prepare_run(directory, preset, resume, measures=("accuracy", "loss"))
-    initial = initial_model(training, directory, Classifier)
-    examples, dev_examples = _read(preset, training_files, dev_files)
+    initial = None if resuming else initial_model(training, Classifier)
+    examples, dev_examples = _read(preset, *record.paths(directory))
     if resuming:
         tokenizer = load_tokenizer(directory, "words")
     elif initial is not None:
@@ -104,10 +107,21 @@ def _train(directory, preset, training_files, dev_files, vectors, resume, make_c
         resuming=resuming,
         callbacks=make_callbacks(model, dev_examples) if make_callbacks else (),
     )
-    save_description(model, directory, preset, resuming)
+    save_description(model, directory, preset, record, resuming)
     progress = train(run)
     load_weights(model, directory)
     return model, progress
+
+
+def _record(directory, preset, training_files, dev_files, vectors, resuming):
+    """The `RunRecord` of a run that begins or goes on with these files."""
+    if resuming:
+        return resumed_record(directory, training_files, dev_files)
+    if training_files is None or dev_files is None:
+        with file_errors(directory):
+            sample = TASKS[preset.model.task].write_sample(directory / SAMPLE)
+        training_files, dev_files = [sample["train"]], [sample["dev"]]
+    return RunRecord.of(directory, training_files, dev_files, vectors)
 
 
 def _with_vectors(preset, vectors):

@@ -15,17 +15,15 @@ def add_parallel_files(parser: CommandParser) -> None:
     add("--dev-target", metavar="F", help="their translations, line by line")
 
 
-def chosen_parallel_files(arguments: argparse.Namespace, directory: str) -> tuple:
-    """(training, dev) `ParallelFiles` that the options name, or else the sample corpus, written to `directory`."""
+def chosen_parallel_files(arguments: argparse.Namespace) -> tuple:
+    """(training, dev) `ParallelFiles` that the options name, or else (None, None)."""
     from tfnmt.data.parallel import ParallelFiles
-    from tfnmt.data.samples.translation import write_sample
 
     if arguments.source is None:
         for option in ("target", "dev_source", "dev_target"):
             if getattr(arguments, option) is not None:
                 raise UserError(f"--source is missing: --{option.replace('_', '-')} means nothing without it")
-        sample = write_sample(directory)
-        return tuple(ParallelFiles(sample[f"{part}.en"], sample[f"{part}.de"]) for part in ("train", "dev"))
+        return None, None
     if arguments.dev_source is None:
         raise UserError("--dev-source is missing: pairs that are not trained on, by which the best weights are chosen")
     return (

@@ -44,8 +44,9 @@ def run(
     output: Any = sys.stdout
     output.reconfigure(encoding="utf-8")
     arguments = parser.parse_args(options)
-    if getattr(arguments, "output", None) == "":
-        parser.error("--output is empty")
+    for option in ("output", "resume"):
+        if getattr(arguments, option, None) == "":
+            parser.error(f"--{option} is empty")
     try:
         with contextlib.redirect_stdout(sys.stderr), logging_to_standard_error():
             import_tensorflow()

@@ -1,10 +1,48 @@
-"""What training commands have in common: options about TensorBoard, and the line that they print."""
+"""What training commands have in common: options of a run and about TensorBoard, and the line that they print."""
 
 import argparse
 from typing import Any, TextIO
 
 from tfnmt.commands.parser import CommandParser
 from tfnmt.errors import UserError
+from tfnmt.training.configuration import MAY_CHANGE
+
+
+def add_directory_options(parser: CommandParser) -> None:
+    """Options that name the directory of a new run, or of one to go on with."""
+    group = parser.add_mutually_exclusive_group(required=True)
+    group.add_argument("--output", metavar="DIR", help="the model directory of a new run")
+    group.add_argument(
+        "--resume",
+        metavar="DIR",
+        help="go on with the run in DIR, which knows its options and files: after a kill at any moment, or with other"
+        f" values of {', '.join(MAY_CHANGE)}",
+    )
+
+
+def add_setting_options(parser: CommandParser) -> None:
+    """Options that change a preset."""
+    for key in ("epochs", "steps"):
+        parser.add_argument(f"--{key}", metavar="N", help=f"the same as --set {key}=N")
+    parser.add_argument(
+        "--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="change the preset; see below"
+    )
+    parser.add_argument(
+        "--initial", metavar="DIR", help="begin with that model's words and weights; the same as --set initial=DIR"
+    )
+
+
+def chosen_settings(arguments: argparse.Namespace, *keys: str) -> list[str]:
+    """The settings `key=value` that `--set` and the options of keys name: these keys', and the common ones."""
+    keys += ("epochs", "steps", "initial")
+    return arguments.set + [f"{key}={value}" for key in keys if (value := getattr(arguments, key)) is not None]
+
+
+def refuse_with_resume(arguments: argparse.Namespace, *options: str) -> None:
+    """Raise `UserError` if one of these options is given with `--resume`."""
+    for option in options:
+        if getattr(arguments, option) is not None:
+            raise UserError(f"--{option}: the run in {arguments.resume} has its own; leave it out")
 
 
 def add_board_options(parser: CommandParser) -> None:

@@ -71,6 +71,10 @@ class ParallelFiles:
     source: str | Path
     target: str | Path | None = None
 
+    def paths(self) -> list[str | Path]:
+        """The one file or both."""
+        return [path for path in (self.source, self.target) if path is not None]
+
     def check(self) -> int:
         """Check the whole files; returns the number of pairs. See `check_parallel` for the errors."""
         return check_parallel(self.source, self.target)

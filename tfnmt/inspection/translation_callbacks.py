@@ -24,19 +24,18 @@ PROJECTED_SENTENCES = 500
 
 
 def tensorboard_callbacks(
-    directory: str | Path, preset: Any, dev_files: ParallelFiles, profile_steps: tuple[int, int] | None = None
-) -> Callable[[Translator], list[keras.callbacks.Callback]]:
+    directory: str | Path, preset: Any, profile_steps: tuple[int, int] | None = None
+) -> Callable[[Translator, ParallelFiles], list[keras.callbacks.Callback]]:
     """What `train_translator` takes as `make_callbacks`: a function that makes callbacks which write to DIRECTORY/logs.
 
     Args:
         directory: the model directory.
         preset: the run's `Preset`.
-        dev_files: sentences to translate, and their translations.
         profile_steps: see `TrainingSummaries`.
     """
     logs = Path(directory, LOGS)
 
-    def callbacks(model: Translator) -> list[keras.callbacks.Callback]:
+    def callbacks(model: Translator, dev_files: ParallelFiles) -> list[keras.callbacks.Callback]:
         return [
             TrainingSummaries(logs, preset_settings(preset), profile_steps),
             TranslationSummaries(logs, model, *dev_files.sides()),

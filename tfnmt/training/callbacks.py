@@ -90,11 +90,9 @@ class CheckpointCallback(keras.callbacks.Callback):
             raise self._not_finite(self.progress.steps)
 
     def _not_finite(self, steps):
-        newest = self.checkpoints.newest()
-        where = f"the last good checkpoint is kept: {newest}" if newest else "there is no checkpoint yet"
         return UserError(
-            f"the loss is not a number after {steps} steps; {where};"
-            " train anew, in another directory, with a smaller learning_rate or clip_norm"
+            f"the loss is not a number after {steps} steps; the last good checkpoint is kept:"
+            f" {self.checkpoints.newest()}; train anew, in another directory, with a smaller learning_rate or clip_norm"
         )
 
 

@@ -17,6 +17,10 @@ OPTIMIZERS = Registry(
 )
 """Name -> class of a Keras optimizer."""
 
+MAY_CHANGE = ("epochs", "steps", "patience", "checkpoint_steps", "keep_checkpoints")
+"""A resumed run may have other values of these: they say how long it is and how often it is saved, not what it
+computes. (With a cosine schedule, its length is part of what it computes.)"""
+
 
 class TrainingConfiguration(Configuration):
     """Optimizer, schedule, length of the run, and which of its weights are kept."""

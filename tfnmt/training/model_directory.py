@@ -82,6 +82,12 @@ def read_kind(directory: str | Path) -> str:
     return _read_description(directory).get("kind", "translator")
 
 
+def require_kind(directory: str | Path, kind: str) -> None:
+    """Raise `UserError` if the model in a directory is not of this kind."""
+    if (found := read_kind(directory)) != kind:
+        raise UserError(f"{directory}: is no {kind}, but a {found}")
+
+
 def _read_description(directory):
     path = Path(directory, CONFIGURATION)
     if not Path(directory).is_dir():
@@ -103,9 +109,7 @@ def load_model(cls: type[keras.Model], directory: str | Path) -> keras.Model:
     Raises:
         UserError: a file is missing, broken or cut short, or the model is of another kind; names it.
     """
-    kind = read_kind(directory)
-    if kind != cls.kind:
-        raise UserError(f"{directory}: is no {cls.kind}, but a {kind}")
+    require_kind(directory, cls.kind)
     configuration = read_configuration(directory, model=cls.configuration_class)["model"]
     model = cls(configuration, *(load_tokenizer(directory, name) for name in cls.tokenizer_names))
     load_weights(model, directory)

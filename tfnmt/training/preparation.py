@@ -1,6 +1,7 @@
 """What the training of every model begins with: a directory for it, and perhaps the weights of a trained model."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,48 +10,67 @@ import keras
 from tfnmt.configuration import Configuration, require
 from tfnmt.errors import UserError
 from tfnmt.training.checkpoints import checkpoint_names
-from tfnmt.training.configuration import TrainingConfiguration
+from tfnmt.training.configuration import MAY_CHANGE, TrainingConfiguration
 from tfnmt.training.model_directory import (
     CHECKPOINTS,
     CONFIGURATION,
     WEIGHTS,
     load_model,
-    read_configuration,
     save_configuration,
     save_tokenizers,
 )
+from tfnmt.training.run_lock import lock_directory
+from tfnmt.training.run_record import RECORD, RunRecord, require_run, started_preset
 
-# A resumed run may have other values of these: they say how long it is and how often it is saved, not what it computes.
-# (With a cosine schedule, its length is part of what it computes.)
-MAY_CHANGE = {"epochs", "steps", "patience", "checkpoint_steps", "keep_checkpoints"}
+OTHER_OUTPUT = "name another --output"
 
 
-def prepare_run(directory: Path, preset: Any, resume: bool, measures: Sequence[str]) -> bool:
-    """Check that a run may write to a directory.
+@contextlib.contextmanager
+def open_run(directory: Path, preset: Any, resume: bool, measures: Sequence[str]) -> Iterator[None]:
+    """Within it, a run has a directory for itself: a new one, or that of a run that goes on.
 
     Args:
         directory: the model directory.
         preset: a configuration made of configurations, "training" among them.
-        resume: whether a run that has begun there is to go on.
+        resume: whether the run that has begun there is to go on.
         measures: the dev scores by which the best weights may be selected.
 
-    Returns:
-        Whether a run has begun there, and goes on.
-
     Raises:
-        UserError: there is one and it is not to be resumed, or was started with other settings; `preset` selects by
-            another measure.
+        UserError: there is no run to go on with, or it was started with other settings; without `resume`, there is
+            one, or a model; another run is writing there; `preset` selects by another measure.
     """
     selection = preset.training.selection
     require(selection in measures, "selection", selection, " or ".join(measures))
-    if not any((directory / name).exists() for name in (CONFIGURATION, CHECKPOINTS, WEIGHTS)):
-        return False  # also with `resume`: the run may have been killed before it wrote anything
-    if not resume:
-        raise UserError(f"{directory}: a model is there already; --resume goes on with it, or name another --output")
-    started = read_configuration(directory, **{name: type(configuration) for name, configuration in preset})
+    if resume:
+        require_run(directory)
+    with lock_directory(directory):
+        if resume:
+            _check_resumable(directory, preset)
+        else:
+            _check_free(directory)
+        yield
+
+
+def _check_free(directory):
+    """Raise `UserError` if there is a model or a run in a directory. One without a checkpoint has not begun."""
+    is_run = (directory / RECORD).exists()
+    if any((directory / CHECKPOINTS).glob("*.index")) or (directory / WEIGHTS).exists():
+        way_out = f"--resume {directory} goes on with it, or name another --output" if is_run else OTHER_OUTPUT
+        raise UserError(f"{directory}: a model is there already; {way_out}")
+    if (directory / CONFIGURATION).exists() and not is_run:
+        raise UserError(f"{directory}: {CONFIGURATION} is there already; {OTHER_OUTPUT}")
+
+
+def _check_resumable(directory, preset):
+    if not checkpoint_names(directory / CHECKPOINTS):
+        raise UserError(
+            f"{directory / CHECKPOINTS}: there is no checkpoint to go on from; begin anew, in another directory"
+            f" (--initial {directory} takes the best weights from here)"
+        )
+    started = started_preset(directory, type(preset))
     for name, configuration in preset:
         for key, value in configuration:
-            if (before := getattr(started[name], key)) == value:
+            if (before := getattr(getattr(started, name), key)) == value:
                 continue
             if key in ("epochs", "steps") and preset.training.schedule == "cosine":
                 raise UserError(
@@ -60,37 +80,37 @@ def prepare_run(directory: Path, preset: Any, resume: bool, measures: Sequence[s
                 )
             if key not in MAY_CHANGE:
                 raise UserError(
-                    f"{directory}: the run was started with {key}={before}, not {value};"
-                    " give --resume the options that it was started with"
+                    f"{directory}: the run was started with {key}={before}, not {value}; only"
+                    f" {', '.join(MAY_CHANGE)} may change: begin another run, in another directory, perhaps"
+                    f" with the weights of this one (--initial {directory})"
                 )
-    return True
 
 
-def save_description(model: keras.Model, directory: Path, preset: Configuration, resuming: bool) -> None:
-    """Write all of a model directory but the weights: config.json and, unless they were read from it, the tokenizers.
+def save_description(
+    model: keras.Model, directory: Path, preset: Configuration, record: RunRecord, resuming: bool
+) -> None:
+    """Write all of a model directory but the weights: run.json, config.json and, unless they are there, the tokenizers.
 
     Raises:
         UserError: the file system refuses, for example because it is full.
     """
+    record.save(directory)
     if not resuming:
         save_tokenizers(model, directory)
     save_configuration(model, directory, **{name: value for name, value in preset if name != "model"})
 
 
-def initial_model(configuration: TrainingConfiguration, directory: Path, cls: type[keras.Model]) -> keras.Model | None:
-    """The trained model that a run begins with (key `initial`); None if there is none, or the run has begun.
+def initial_model(configuration: TrainingConfiguration, cls: type[keras.Model]) -> keras.Model | None:
+    """The trained model that a run begins with (key `initial`); None if there is none.
 
     Args:
         configuration: the run's.
-        directory: the run's model directory.
         cls: the class of model to train, `Translator` or `Classifier`.
 
     Raises:
         UserError: it cannot be loaded, or is of another kind.
     """
-    if configuration.initial is None or checkpoint_names(directory / CHECKPOINTS):
-        return None
-    return load_model(cls, configuration.initial)
+    return None if configuration.initial is None else load_model(cls, configuration.initial)
 
 
 def copy_weights(initial: keras.Model, model: keras.Model, directory: str | None) -> None:

@@ -29,7 +29,7 @@ class TrainingRun:
     """Scores of the model's present weights on dev data: "dev_loss" and that of `configuration.selection`, such as
     "dev_bleu", among others."""
     resuming: bool = False
-    """Whether to go on from the newest readable checkpoint; from the beginning if there is none."""
+    """Whether to go on from the newest readable checkpoint."""
     callbacks: Sequence[keras.callbacks.Callback] = ()
     """Further callbacks; at the end of an epoch they find the dev scores in the logs."""
 

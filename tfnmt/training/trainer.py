@@ -33,8 +33,10 @@ def train(run: TrainingRun) -> Progress:
     epoch = tf.Variable(0, dtype=tf.int64)
     checkpoint_callback = CheckpointCallback(run, progress, checkpoints, epoch)
     dev_scoring = DevScoringCallback(run, progress, checkpoint_callback)
-    if run.resuming and checkpoints.restore():
-        _check_resumed(run, progress)
+    if run.resuming:
+        _restore(run, checkpoints, progress)
+    else:
+        checkpoints.save()  # so that the run can go on from here without the files of its first weights
 
     while not run.is_over(progress):
         left = run.batches_per_epoch - progress.batches
@@ -54,7 +56,9 @@ def train(run: TrainingRun) -> Progress:
     return progress
 
 
-def _check_resumed(run, progress):
+def _restore(run, checkpoints, progress):
+    if not checkpoints.restore():
+        raise UserError(f"{checkpoints.directory}: there is no checkpoint to go on from")
     if progress.batches_per_epoch != run.batches_per_epoch:
         raise UserError(
             f"{run.directory}: the run was started on data of {progress.batches_per_epoch:,} batches an epoch,"

@@ -1,7 +1,7 @@
 """Presets: configurations that work well together, as values."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from tfnmt.configuration import Configuration
 from tfnmt.data.batching_configuration import BatchingConfiguration
@@ -13,6 +13,8 @@ from tfnmt.translation.configuration import TranslatorConfiguration
 
 class Preset(Configuration):
     """Everything that training a translator depends on, but the data."""
+
+    kind: ClassVar[str] = "translator"
 
     model: TranslatorConfiguration = TranslatorConfiguration()
     text: TextConfiguration = TextConfiguration()

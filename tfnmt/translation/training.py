@@ -10,17 +10,19 @@ import tensorflow as tf
 
 from tfnmt.data.pair_batches import count_dropped, evaluation_batches, training_batches
 from tfnmt.data.parallel import ParallelFiles
+from tfnmt.data.samples.translation import write_sample
 from tfnmt.errors import errors_in
+from tfnmt.files import file_errors
 from tfnmt.text.tokenizers import Tokenizer, load_tokenizer, make_tokenizers
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.losses import MaskedCrossEntropy
 from tfnmt.training.metrics import Perplexity, TokenAccuracy
 from tfnmt.training.model_directory import load_weights
 from tfnmt.training.optimizers import make_optimizer
-from tfnmt.training.preparation import copy_weights, initial_model, prepare_run, save_description
+from tfnmt.training.preparation import copy_weights, initial_model, open_run, save_description
 from tfnmt.training.progress import Progress
 from tfnmt.training.run import TrainingRun
-from tfnmt.training.run_lock import lock_directory
+from tfnmt.training.run_record import SAMPLE, RunRecord, resumed_record
 from tfnmt.training.trainer import train
 from tfnmt.translation.bleu import translation_scores
 from tfnmt.translation.evaluation import read_references
@@ -35,20 +37,21 @@ DEV_BATCH_SIZE = 64
 def train_translator(
     directory: str | Path,
     preset: Preset,
-    training_files: ParallelFiles,
-    dev_files: ParallelFiles,
+    training_files: ParallelFiles | None = None,
+    dev_files: ParallelFiles | None = None,
     resume: bool = False,
-    make_callbacks: Callable[[Translator], Sequence[keras.callbacks.Callback]] | None = None,
+    make_callbacks: Callable[[Translator, ParallelFiles], Sequence[keras.callbacks.Callback]] | None = None,
 ) -> tuple[Translator, Progress]:
     """Train a translator on files and leave it in a directory, with checkpoints and history.csv.
 
     Args:
         directory: the model directory.
         preset: all that the run depends on, but the data.
-        training_files, dev_files: sentence pairs.
-        resume: go on with the run in the directory, or start it if none has begun there. `preset` must be the one it
-            was started with; only how long the run is, and how often it is saved, may have changed.
-        make_callbacks: gives further Keras callbacks for the run of a model.
+        training_files, dev_files: sentence pairs. None: the sample corpus, which is written to DIRECTORY/sample; of
+            a resumed run, its own files.
+        resume: go on with the run in the directory. `preset` must be `started_preset` of it; only how long the run is,
+            and how often it is saved, may have changed.
+        make_callbacks: gives further Keras callbacks for the run of a model, scored on these dev files.
 
     Returns:
         The translator with the weights of the best dev score, and the run's progress.
@@ -56,16 +59,16 @@ def train_translator(
     Raises:
         UserError: for everything wrong with the files, the configuration or the disk; another run writes there.
     """
-    with lock_directory(directory):
-        return _train(Path(directory), preset, training_files, dev_files, resume, make_callbacks)
+    directory = Path(directory)
+    with open_run(directory, preset, resume, measures=("bleu", "loss")):
+        record = _record(directory, training_files, dev_files, resume)
+        training_files, dev_files = (ParallelFiles(*paths) for paths in record.paths(directory))
+        return _train(directory, preset, record, training_files, dev_files, resume, make_callbacks)
 
 
-def _train(directory, preset, training_files, dev_files, resume, make_callbacks):
+def _train(directory, preset, record, training_files, dev_files, resuming, make_callbacks):
     training = preset.training
-    resuming = prepare_run(directory, preset, resume, measures=("bleu", "loss"))
-    initial = initial_model(training, directory, Translator)
-    for files in (training_files, dev_files):
-        files.check()
+    initial = None if resuming else initial_model(training, Translator)
     if resuming:
         tokenizers = load_tokenizer(directory, "source"), load_tokenizer(directory, "target")
     elif initial is not None:
@@ -95,12 +98,27 @@ def _train(directory, preset, training_files, dev_files, resume, make_callbacks)
         batches_per_epoch=dropped.batches,
         dev_scores=_dev_scoring(trained, model, dev_files),
         resuming=resuming,
-        callbacks=make_callbacks(model) if make_callbacks else (),
+        callbacks=make_callbacks(model, dev_files) if make_callbacks else (),
     )
-    save_description(model, directory, preset, resuming)
+    save_description(model, directory, preset, record, resuming)
     progress = train(run)
     load_weights(model, directory)
     return model, progress
+
+
+def _record(directory, training_files, dev_files, resuming):
+    """The `RunRecord` of a run that begins or goes on with these files, after a check of them."""
+    if resuming:
+        return resumed_record(directory, *(files and files.paths() for files in (training_files, dev_files)))
+    if training_files is None or dev_files is None:
+        with file_errors(directory):
+            sample = write_sample(directory / SAMPLE)
+        training_files, dev_files = (
+            ParallelFiles(*(sample[f"{split}.{side}"] for side in ("en", "de"))) for split in ("train", "dev")
+        )
+    for files in (training_files, dev_files):
+        files.check()
+    return RunRecord.of(directory, training_files.paths(), dev_files.paths())
 
 
 def compile_for_training(model: Translator, configuration: TrainingConfiguration, total_steps: int) -> None:

@@ -20,11 +20,12 @@ HOOKS = (
 )
 
 
-def tensorboard_cost(preset: Any, files: ParallelFiles, dev_files: ParallelFiles) -> dict[str, float]:
+def tensorboard_cost(preset: Any, files: ParallelFiles | None, dev_files: ParallelFiles | None) -> dict[str, float]:
     """Train as `tfnmt train-translator` does, in a directory that is then removed.
 
     Args:
         preset: a `Preset`.
+        files, dev_files: as `train_translator` takes them.
 
     Returns:
         A dictionary: "seconds" from the run's first batch to its end, scoring the dev files included; "board_seconds"
@@ -32,9 +33,9 @@ def tensorboard_cost(preset: Any, files: ParallelFiles, dev_files: ParallelFiles
     """
     clock = _Clock()
     with tempfile.TemporaryDirectory() as directory:
-        callbacks = tensorboard_callbacks(directory, preset, dev_files)
+        callbacks = tensorboard_callbacks(directory, preset)
         train_translator(
-            directory, preset, files, dev_files, make_callbacks=lambda model: clock.around(callbacks(model))
+            directory, preset, files, dev_files, make_callbacks=lambda *given: clock.around(callbacks(*given))
         )
     seconds = clock.end - clock.start
     return {"seconds": seconds, "board_seconds": clock.spent, "share_of_time": clock.spent / seconds}

@@ -16,7 +16,8 @@ from typing import Any
 
 import tfnmt
 from tfnmt.errors import UserError
-from tfnmt.training.model_directory import CONFIGURATION
+from tfnmt.training.checkpoints import checkpoint_names
+from tfnmt.training.model_directory import CHECKPOINTS
 from tfnmt_programs.soak.comparison import differences
 from tfnmt_programs.soak.disturbances import DISTURBANCES, disturb
 
@@ -53,7 +54,7 @@ def soak(case: str, folder: Path, kills: int, seed: int) -> dict[str, Any]:
     command = (sys.executable, "-m", "tfnmt", verb)
 
     def session(directory):
-        if (directory / CONFIGURATION).exists():
+        if checkpoint_names(directory / CHECKPOINTS):
             return [*command, "--resume", str(directory)]
         return [*command, *options, "--output", str(directory)]  # it had not begun
 

@@ -1,7 +1,6 @@
 """The part of a training run's time that writing for TensorBoard takes."""
 
 import argparse
-import tempfile
 from typing import Any
 
 from tfnmt.commands.parallel_files import add_parallel_files, chosen_parallel_files
@@ -22,5 +21,4 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
     preset = find_preset(arguments.preset)
     preset = preset.replace(training=preset.training.replace(epochs=arguments.epochs))
-    with tempfile.TemporaryDirectory() as directory:
-        return {"preset": arguments.preset} | tensorboard_cost(preset, *chosen_parallel_files(arguments, directory))
+    return {"preset": arguments.preset} | tensorboard_cost(preset, *chosen_parallel_files(arguments))

@@ -1,0 +1,131 @@
+"""run.json: the data of a run, by path and digest. With config.json and the checkpoints, it is all that a run needs."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import Field
+
+from tfnmt.configuration import Configuration, from_json
+from tfnmt.errors import UserError
+from tfnmt.files import atomic_write
+from tfnmt.training.digests import file_digest
+from tfnmt.training.model_directory import read_configuration, require_kind
+
+RECORD, SAMPLE = "run.json", "sample"
+
+
+class DataFile(Configuration):
+    """A file that a run reads."""
+
+    path: str = Field(description="absolute, or relative to the run's directory for a file in it")
+    blake2b: str = Field(description="the digest of what is in it")
+
+
+class RunRecord(Configuration):
+    """The files that a run reads."""
+
+    training: tuple[DataFile, ...] = Field(description="training data", strict=False)
+    dev: tuple[DataFile, ...] = Field(description="data by which the best weights are chosen", strict=False)
+    vectors: DataFile | None = Field(None, description="word vectors that the run began with; not read again")
+
+    @classmethod
+    def of(
+        cls,
+        directory: Path,
+        training: Sequence[str | Path],
+        dev: Sequence[str | Path],
+        vectors: str | Path | None = None,
+    ) -> Self:
+        """The record of a run that begins in a directory with these files; reads them to the end.
+
+        Raises:
+            UserError: one cannot be read.
+        """
+        first, second = ([_data_file(directory, path) for path in paths] for paths in (training, dev))
+        return cls(training=first, dev=second, vectors=None if vectors is None else _data_file(directory, vectors))
+
+    def paths(self, directory: Path) -> tuple[list[Path], list[Path]]:
+        """The training and the dev files of the run in a directory."""
+        training, dev = ([directory / file.path for file in files] for files in (self.training, self.dev))
+        return training, dev
+
+    def save(self, directory: Path) -> None:
+        """Write run.json."""
+        with atomic_write(directory / RECORD) as part:
+            part.write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+
+def require_run(directory: str | Path) -> None:
+    """Raise `UserError` unless a run has begun in a directory."""
+    if not Path(directory, RECORD).exists():
+        raise UserError(f"{directory}: no run has begun there (it has no {RECORD}); --output begins one")
+
+
+def started_preset(directory: str | Path, cls: Any) -> Any:
+    """What the run in a directory was started with, the data apart.
+
+    Args:
+        directory: the run's model directory.
+        cls: of the preset: `tfnmt.translation.presets.Preset`, or that of classifiers.
+
+    Raises:
+        UserError: there is no run, or one of another kind of model, or config.json is broken.
+    """
+    require_run(directory)
+    require_kind(directory, cls.kind)
+    classes = {name: field.annotation for name, field in cls.model_fields.items()}
+    return cls(**read_configuration(directory, **classes))
+
+
+def resumed_record(
+    directory: Path, training: Sequence[str | Path] | None = None, dev: Sequence[str | Path] | None = None
+) -> RunRecord:
+    """The record of a run that goes on, after a check that its files are as they were.
+
+    Args:
+        directory: the run's model directory.
+        training, dev: where its files are now; None: where they were.
+
+    Raises:
+        UserError: a file cannot be read, or something else is in it; run.json is broken.
+    """
+    path = directory / RECORD
+    try:
+        record = from_json(RunRecord, json.loads(path.read_text(encoding="utf-8")), path)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: is broken ({error}); begin anew, in another directory") from error
+    paths = record.paths(directory)
+    now = RunRecord(
+        training=_same_files(directory, record.training, training or paths[0]),
+        dev=_same_files(directory, record.dev, dev or paths[1]),
+        vectors=record.vectors,
+    )
+    return now
+
+
+def _same_files(directory, started, paths):
+    if len(paths) != len(started):
+        before = ", ".join(file.path for file in started)
+        raise UserError(f"{directory}: the run was started with {before}; name each of these files, or none")
+    return [_same_file(directory, *pair) for pair in zip(started, paths, strict=True)]
+
+
+def _same_file(directory, started, path):
+    try:
+        now = _data_file(directory, path)
+    except UserError as error:
+        raise UserError(f"{error}; if it was moved, name it where it is now") from error
+    if now.blake2b != started.blake2b:
+        raise UserError(
+            f"{path}: is not what the run in {directory} was started with; put that back, or begin another run with"
+            f" the weights of this one: --initial {directory} --output ANOTHER"
+        )
+    return now
+
+
+def _data_file(directory, path):
+    absolute, inside = Path(path).absolute(), directory.absolute()
+    recorded = absolute.relative_to(inside) if absolute.is_relative_to(inside) else absolute
+    return DataFile(path=str(recorded), blake2b=file_digest(path))
