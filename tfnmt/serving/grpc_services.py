@@ -5,6 +5,7 @@ import logging
 
 import grpc
 import tensorflow as tf
+from google.protobuf.message import DecodeError
 from tensorflow_serving.apis.model_management_pb2 import ReloadConfigResponse
 from tensorflow_serving.apis.model_service_pb2_grpc import ModelServiceServicer, add_ModelServiceServicer_to_server
 from tensorflow_serving.apis.predict_pb2 import PredictResponse
@@ -14,6 +15,7 @@ from tensorflow_serving.apis.prediction_service_pb2_grpc import (
 )
 
 from tfnmt.serving.metadata import model_metadata, model_status
+from tfnmt.serving.proto_tensors import string_arrays
 from tfnmt.serving.requests import MAXIMUM_BODY, RequestError, invalid
 from tfnmt.serving.service import Service
 
@@ -22,10 +24,29 @@ logger = logging.getLogger(__name__)
 
 def grpc_server(service: Service) -> grpc.aio.Server:
     """A server that is not yet bound to a port."""
-    server = grpc.aio.server(options=[("grpc.max_receive_message_length", MAXIMUM_BODY), ("grpc.so_reuseport", 0)])
+    options = [("grpc.max_receive_message_length", MAXIMUM_BODY), ("grpc.so_reuseport", 0)]
+    server = grpc.aio.server(interceptors=[_RefuseNoMessages()], options=options)
     add_PredictionServiceServicer_to_server(_Prediction(service), server)
     add_ModelServiceServicer_to_server(_Model(service), server)
     return server
+
+
+class _RefuseNoMessages(grpc.aio.ServerInterceptor):
+    """Bytes that are no message are the client's mistake. gRPC alone would log a traceback and answer INTERNAL."""
+
+    async def intercept_service(self, continuation, details):
+        handler = await continuation(details)
+        if handler is None or handler.unary_unary is None:
+            return handler
+
+        async def answer(body, context):
+            try:
+                request = handler.request_deserializer(body)
+            except DecodeError:
+                await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"not a message for {details.method}")
+            return await handler.unary_unary(request, context)
+
+        return grpc.unary_unary_rpc_method_handler(answer, None, handler.response_serializer)
 
 
 @contextlib.asynccontextmanager
@@ -57,7 +78,8 @@ class _Prediction(PredictionServiceServicer):
                 version = self.service.models.find(*_model_version(request.model_spec))
                 signature, definition = version.signature(request.model_spec.signature_name)
                 measurement.signature = signature
-                inputs = {name: _array(name, proto) for name, proto in request.inputs.items()}
+                _check_filter(request.output_filter, definition)
+                inputs = string_arrays(request.inputs, definition)
                 outputs = await self.service.compute(version, signature, inputs)
                 return _response(request, version, signature, definition, outputs)
 
@@ -92,11 +114,13 @@ class _Model(ModelServiceServicer):
             return ReloadConfigResponse()
 
 
-def _array(name, proto):
-    try:
-        return tf.make_ndarray(proto)
-    except (TypeError, ValueError) as error:
-        raise invalid(f"input {name!r}: not a tensor: {' '.join(str(error).split())}") from None
+def _check_filter(names, definition):
+    if len(set(names)) < len(names):
+        raise invalid("duplicate output tensor alias in output_filter")
+    for name in names:
+        if name not in definition.outputs:
+            known = ", ".join(sorted(definition.outputs))
+            raise invalid(f"output tensor alias not found in signature: {name}; there are {known}")
 
 
 def _response(request, version, signature, definition, outputs):
@@ -105,7 +129,5 @@ def _response(request, version, signature, definition, outputs):
     response.model_spec.version.value = version.number
     response.model_spec.signature_name = signature
     for name in request.output_filter or outputs:
-        if name not in outputs:
-            raise invalid(f"output tensor alias not found in signature: {name}; there are {', '.join(outputs)}")
         response.outputs[name].CopyFrom(tf.make_tensor_proto(outputs[name], definition.outputs[name].dtype))
     return response

@@ -1,18 +1,22 @@
 """The JSON of TensorFlow Serving's REST interface, by rows ("instances") or by columns ("inputs").
 
-Every input of a signature is string [rows]; outputs are strings or numbers of any shape.
+Every input of a signature is string [rows]; outputs are strings or numbers of any shape. All of this runs in the event
+loop, where nothing else happens meanwhile: so what is large is refused before it is read.
 """
 
 import base64
 import binascii
 import json
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from pydantic_core import to_json
 from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
 
-from tfnmt.serving.requests import invalid
+from tfnmt.serving.requests import check_names, check_rows, invalid
+
+_MOST_MARKS = 50_000
+"""Commas and opening brackets in a body, at most, those in texts too: so many values are read in some milliseconds."""
 
 
 def parse_request(
@@ -30,8 +34,10 @@ def parse_request(
     Raises:
         RequestError: this is no such request.
     """
+    if sum(map(body.count, (b",", b"[", b"{"))) > _MOST_MARKS:
+        raise invalid(f"JSON Parse error: more than {_MOST_MARKS:,} commas and opening brackets")
     try:
-        request = json.loads(body)
+        request = json.loads(body, parse_int=float)  # no input is a number; long ones take long to be read as integers
     except (ValueError, RecursionError) as error:
         raise invalid(f"JSON Parse error: {error}") from None
     if not isinstance(request, dict):
@@ -48,12 +54,17 @@ def parse_request(
         columns = request["inputs"]
         if not isinstance(columns, dict):
             columns = {_only_input(definition): columns}
+    check_names(definition, columns)
     return signature, {key: _string_array(key, values) for key, values in columns.items()}, "instances" in request
 
 
-def format_response(outputs: dict[str, np.ndarray], by_rows: bool) -> dict[str, Any]:
-    """Outputs as the body of a response: "predictions" row by row, or "outputs"."""
-    columns = {name: _as_json(array.tolist()) for name, array in outputs.items()}
+def format_response(outputs: dict[str, np.ndarray], by_rows: bool) -> bytes:
+    """The body of a response: "predictions" row by row, or "outputs"."""
+    return to_json(_response(outputs, by_rows))
+
+
+def _response(outputs, by_rows):
+    columns = {name: _as_lists(array) for name, array in outputs.items()}
     if len(columns) == 1:  # of one output, the name is left out
         (values,) = columns.values()
         return {"predictions" if by_rows else "outputs": values}
@@ -73,6 +84,7 @@ def _columns(instances, definition):
     """Rows → a list for each input."""
     if not isinstance(instances, list) or not instances:
         raise invalid("JSON Value: 'instances' must be a list with at least one row")
+    check_rows(len(instances))
     named = [isinstance(row, dict) and set(row) != {"b64"} for row in instances]
     if not any(named):
         return {_only_input(definition): instances}
@@ -87,6 +99,7 @@ def _string_array(name, values):
     try:
         if not isinstance(values, list):
             raise ValueError("expected a list of strings")
+        check_rows(len(values))
         strings = np.empty(len(values), object)
         strings[:] = [_as_bytes(value) for value in values]
     except ValueError as error:
@@ -108,8 +121,11 @@ def _as_bytes(value):
     raise ValueError('expected a list of strings, each as text or as {"b64": "..."}')
 
 
-def _as_json(value):
-    """Nested lists with bytes as text."""
-    if isinstance(value, list):
-        return [_as_json(each) for each in value]
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+def _as_lists(array):
+    values = array.tolist()
+    return _as_text(values) if array.dtype == object else values
+
+
+def _as_text(value):
+    """Nested lists of bytes as such of text."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else [_as_text(each) for each in value]

@@ -1,12 +1,16 @@
 """What a predict request may contain, and the errors of one that is refused: the same by REST and by gRPC."""
 
+from collections.abc import Collection
+from itertools import islice
+
 import grpc
 import numpy as np
 from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
 
-MAXIMUM_BODY = 4 << 20  # bytes of one request
+MAXIMUM_BODY = 1 << 20  # bytes of one request
 MAXIMUM_ROWS = 1024  # texts in one request
 MAXIMUM_TEXT = 20_000  # bytes of one text; a model reads some hundred words
+_LONGEST_MESSAGE = 500  # characters
 
 # The HTTP status that TensorFlow Serving gives where gRPC has a code.
 HTTP_STATUS = {
@@ -23,13 +27,16 @@ class RequestError(Exception):
 
     Args:
         code: a `grpc.StatusCode`, one of `HTTP_STATUS`.
-        message: one line.
+        message: what is wrong. It becomes one line that any protocol can carry: what it quotes from a request may have
+            line breaks, characters that are none, or a million of them.
     """
 
     def __init__(self, code: grpc.StatusCode, message: str):
-        super().__init__(message)
+        line = " ".join(message.encode("utf-8", "replace").decode("utf-8").split())
+        line = line if len(line) <= _LONGEST_MESSAGE else line[:_LONGEST_MESSAGE] + "…"
+        super().__init__(line)
         self.code = code
-        self.message = message
+        self.message = line
 
 
 def invalid(message: str) -> RequestError:
@@ -47,35 +54,46 @@ def unavailable(message: str) -> RequestError:
     return RequestError(grpc.StatusCode.UNAVAILABLE, message)
 
 
-def check_inputs(signature: SignatureDef, inputs: dict[str, np.ndarray]) -> int:
-    """Check the inputs of a request; every input of a signature is string [rows].
+def check_names(signature: SignatureDef, names: Collection[str]) -> None:
+    """Check the names of a request's inputs, before anything is done with their values.
+
+    Raises:
+        RequestError: they are not the signature's.
+    """
+    if len(names) != len(signature.inputs) or set(names) != set(signature.inputs):
+        expected, given = (", ".join(sorted(islice(each, 20))) or "none" for each in (signature.inputs, names))
+        raise invalid(f"input keys do not match the signature's: expected {expected}; given {given}")
+
+
+def check_rows(rows: int) -> None:
+    """Check the number of rows, before an array of so many is made.
+
+    Raises:
+        RequestError: they are too many.
+    """
+    if rows > MAXIMUM_ROWS:
+        raise invalid(f"a request of {rows:,} rows: at most {MAXIMUM_ROWS:,} are allowed")
+
+
+def check_texts(inputs: dict[str, np.ndarray]) -> int:
+    """Check the texts of a request.
 
     Args:
-        signature: what they are for.
-        inputs: by name; strings are bytes in arrays of objects.
+        inputs: by name, arrays of bytes [rows], their names and their rows checked.
 
     Returns:
         The number of rows.
 
     Raises:
-        RequestError: the names are not the signature's, an array is not string [rows], the arrays differ in their
-            number of rows, or a text is too long or not UTF-8.
+        RequestError: the arrays differ in their number of rows, or a text is too long, not UTF-8 or has a NUL.
     """
-    if set(inputs) != set(signature.inputs):
-        expected, given = (", ".join(sorted(names)) or "none" for names in (signature.inputs, inputs))
-        raise invalid(f"input keys do not match the signature's: expected {expected}; given {given}")
-    for name, texts in inputs.items():
-        if texts.dtype != object or texts.ndim != 1:
-            raise invalid(f"input {name!r}: expected a list of strings")
-        for row, text in enumerate(texts):
-            _check_text(f"input {name!r}, row {row}", text)
     lengths = {len(texts) for texts in inputs.values()}
     if len(lengths) != 1:
         raise invalid(f"inputs differ in their first dimension: {', '.join(map(str, sorted(lengths)))}")
-    (rows,) = lengths
-    if rows > MAXIMUM_ROWS:
-        raise invalid(f"a request of {rows:,} rows: at most {MAXIMUM_ROWS:,} are allowed")
-    return rows
+    for name, texts in inputs.items():
+        for row, text in enumerate(texts):
+            _check_text(f"input {name!r}, row {row}", text)
+    return lengths.pop()
 
 
 def _check_text(place, text):

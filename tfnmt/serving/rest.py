@@ -48,7 +48,7 @@ def rest_application(service: Service) -> Starlette:
             signature, inputs, by_rows = parse_request(await _body(request), found.signature)
             measurement.signature = signature
             outputs = await service.compute(found, signature, inputs)
-            return JSONResponse(format_response(outputs, by_rows))
+            return Response(format_response(outputs, by_rows), media_type="application/json")
 
     async def models(_):
         return JSONResponse({"models": service.models.available()})

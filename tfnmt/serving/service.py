@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from tfnmt.serving.batching import Arrays
 from tfnmt.serving.models import Models
-from tfnmt.serving.requests import RequestError, check_inputs
+from tfnmt.serving.requests import RequestError, check_texts
 from tfnmt.serving.versions import Version
 
 _BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -65,9 +65,9 @@ class Service:
         """Outputs of a version's signature.
 
         Raises:
-            RequestError: the inputs are not the signature's, or the queue is full.
+            RequestError: a text cannot be read, or the queue is full.
         """
-        rows = check_inputs(version.signatures[signature], inputs)
+        rows = check_texts(inputs)
         return await version.compute(signature, inputs, rows)
 
     @contextlib.contextmanager
