@@ -18,9 +18,9 @@ from tfnmt.text.tokenizers import WordTokenizer
 TREES = ["( a ( b c ) )", "( ( d e ) f )", "( a b )", "( ( a b ) ( c d ) )", "e", "( ( ( f e ) d ) ( c zebra ) )"]
 # More operations than a translator's, all of TensorFlow's own.
 MORE_OPERATIONS = """
-    Conv2D DenseBincount Empty EnsureShape FloorMod GatherNd HashTableV2 InplaceUpdate InvertPermutation LowerBound
-    LookupTableImportV2 MaxPool Neg OnesLike PadV2 PlaceholderWithDefault Relu ScatterNd Slice StringSplitV2
-    TensorListConcatV2 TensorListSplit Unpack UnsortedSegmentSum
+    Conv2D Empty EnsureShape FloorMod GatherNd HashTableV2 InplaceUpdate InvertPermutation LowerBound
+    LookupTableImportV2 MaxPool Neg OnesLike PadV2 PlaceholderWithDefault Relu ScatterNd Slice TensorListConcatV2
+    TensorListSplit Unpack UnsortedSegmentSum
 """
 
 

@@ -36,23 +36,23 @@ TEXTS = [
 # Python's; those of TensorFlow Text are in its version 2.20, which the server links.
 TEXT_OPERATIONS = {
     "NormalizeUTF8",
-    "RegexSplitWithOffsets",
     "SentencepieceDetokenizeOp",
     "SentencepieceIdToStringOp",
     "SentencepieceOp",
     "SentencepieceTokenizeOp",
 }
 CORE_OPERATIONS = """
-    AddN AddV2 All Any ArgMax AsString Assert AssignVariableOp BatchMatMulV2 BiasAdd BroadcastTo Cast ConcatV2 Const
-    Cumsum DisableCopyOnRead Einsum Equal Exp ExpandDims Fill GatherNd GatherV2 Greater GreaterEqual Identity
-    IdentityN If IsFinite Less LessEqual Log LogSoftmax LogicalAnd LogicalNot LogicalOr LookupTableFindV2 MatMul Max
-    Maximum MergeV2Checkpoints Minimum Mul Neg NoOp NotEqual OneHot Pack Pad PartitionedCall Placeholder
-    PlaceholderWithDefault Pow Prod RaggedGather RaggedRange RaggedTensorToTensor Range ReadVariableOp RealDiv
-    ReduceJoin Reshape RestoreV2 SaveV2 ScatterNd Select SelectV2 Shape ShardedFilename Sigmoid Size Softmax Split
-    SplitV Squeeze StatefulPartitionedCall StatelessIf StatelessWhile StaticRegexFullMatch StaticRegexReplace
-    StopGradient StridedSlice StringJoin StringLength StringLower StringStrip Sub Substr Sum Tanh
-    TensorListFromTensor TensorListGetItem TensorListReserve TensorListSetItem TensorListStack TensorScatterUpdate
-    Tile TopKV2 Transpose UnsortedSegmentJoin VarHandleOp Where While ZerosLike
+    AddN AddV2 All Any ArgMax AsString Assert AssignVariableOp BatchMatMulV2 BiasAdd BroadcastTo Cast ConcatV2
+    Const Cumsum DenseBincount DisableCopyOnRead Einsum Equal Exp ExpandDims Fill GatherNd GatherV2 Greater
+    GreaterEqual Identity IdentityN If IsFinite Less LessEqual Log LogSoftmax LogicalAnd LogicalNot LogicalOr
+    LookupTableFindV2 MatMul Max Maximum MergeV2Checkpoints Minimum Mul Neg NoOp NotEqual OneHot Pack Pad
+    PartitionedCall Placeholder PlaceholderWithDefault Pow Prod RaggedGather RaggedRange RaggedTensorToTensor Range
+    ReadVariableOp RealDiv ReduceJoin Reshape RestoreV2 SaveV2 ScatterNd Select SelectV2 Shape ShardedFilename
+    Sigmoid Size Softmax Split SplitV Squeeze StatefulPartitionedCall StatelessIf StatelessWhile
+    StaticRegexFullMatch StaticRegexReplace StopGradient StridedSlice StringJoin StringLength StringLower
+    StringSplitV2 StringStrip Sub Substr Sum Tanh TensorListFromTensor TensorListGetItem TensorListReserve
+    TensorListSetItem TensorListStack TensorScatterUpdate Tile TopKV2 Transpose UnsortedSegmentJoin VarHandleOp
+    Where While ZerosLike
 """
 
 

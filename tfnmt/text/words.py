@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import tensorflow as tf
-import tensorflow_text as tf_text
 
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizer import (
@@ -20,7 +19,8 @@ from tfnmt.text.tokenizer import (
 
 # A number with its separators ("1,000.5"), a word with its apostrophes and hyphens ("dog's", "well-known",
 # "Limonade-"), or any other single character that is not white space.
-_WORD = r"\pN+(?:[.,:]\pN+)+|[\pL\pM\pN]+(?:['’-][\pL\pM\pN]+)*-?|[^\s\pZ]"
+_WORD = r"\pN+(?:[.,:]\pN+)+|[\pL\pM\pN]+(?:['’-][\pL\pM\pN]+)*-?|[^\s\v\pZ]"
+_SPACES = r"[\s\v\pZ]*"
 # Rules that remove the space before or after punctuation in decoded text: (pattern, replacement), in this order.
 _ATTACH = (
     (r" ([.,!?;:%…)\]}])", r"\1"),
@@ -161,6 +161,6 @@ def _most_frequent(counts: Counter, vocabulary_size: int | None) -> list[str]:
 
 def _split(text: tf.Tensor, split_punctuation: bool) -> tf.RaggedTensor:
     """string [batch] -> ragged string [batch, (words)]."""
-    if not split_punctuation:
-        return tf.strings.split(text)
-    return tf_text.regex_split(text, delim_regex_pattern=rf"{_WORD}|[\s\pZ]+", keep_delim_regex_pattern=_WORD)
+    if split_punctuation:  # a space after each word, and no other white space
+        text = tf.strings.regex_replace(text, rf"{_SPACES}({_WORD}){_SPACES}|{_SPACES}", r"\1 ")
+    return tf.strings.split(text)
