@@ -21,7 +21,9 @@ from tests.serving.conftest import Running, publish
 from tfnmt.errors import UserError
 from tfnmt.serving.batching import BatchingOptions
 from tfnmt.serving.client import PredictError, connect
-from tfnmt.serving.server import Address, batching_options, listening, run_server
+from tfnmt.serving.http_server import listening
+from tfnmt.serving.limits import Limits
+from tfnmt.serving.server import Address, batching_options, run_server
 
 ROOT = Path(__file__).resolve().parents[2]
 CODES = {"rest": {"unknown": 404, "invalid": 400}, "grpc": {"unknown": "NOT_FOUND", "invalid": "INVALID_ARGUMENT"}}
@@ -229,7 +231,7 @@ def test_answers_are_sent_at_once():
             writer.close()
             return option
 
-    with listening("127.0.0.1", 0) as listener:
+    with listening("127.0.0.1", 0, Limits()) as listener:
         assert asyncio.run(main(listener))
 
 

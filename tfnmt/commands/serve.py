@@ -1,6 +1,7 @@
 """Serve exported models on this machine with TensorFlow Serving's REST and gRPC interfaces, and a page at /."""
 
 import argparse
+import os
 from typing import TextIO
 
 from tfnmt.commands.parser import CommandParser, positive
@@ -51,3 +52,5 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     options = batching_options(arguments.models, arguments.max_batch_size, arguments.batch_wait_ms)
     address = Address(arguments.host, arguments.rest_port, arguments.grpc_port)
     run_server(arguments.models, address, options, ready)
+    output.flush()
+    os._exit(0)  # nothing is left to save, and Python would wait for a model that is being loaded

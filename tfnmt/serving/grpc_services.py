@@ -5,7 +5,6 @@ import logging
 
 import grpc
 import tensorflow as tf
-from google.protobuf.message import DecodeError
 from tensorflow_serving.apis.model_management_pb2 import ReloadConfigResponse
 from tensorflow_serving.apis.model_service_pb2_grpc import ModelServiceServicer, add_ModelServiceServicer_to_server
 from tensorflow_serving.apis.predict_pb2 import PredictResponse
@@ -16,37 +15,16 @@ from tensorflow_serving.apis.prediction_service_pb2_grpc import (
 
 from tfnmt.serving.metadata import model_metadata, model_status
 from tfnmt.serving.proto_tensors import string_arrays
-from tfnmt.serving.requests import MAXIMUM_BODY, RequestError, invalid
+from tfnmt.serving.requests import RequestError, invalid
 from tfnmt.serving.service import Service
 
 logger = logging.getLogger(__name__)
 
 
-def grpc_server(service: Service) -> grpc.aio.Server:
-    """A server that is not yet bound to a port."""
-    options = [("grpc.max_receive_message_length", MAXIMUM_BODY), ("grpc.so_reuseport", 0)]
-    server = grpc.aio.server(interceptors=[_RefuseNoMessages()], options=options)
+def add_services(server: grpc.aio.Server, service: Service) -> None:
+    """Let a server answer by both services."""
     add_PredictionServiceServicer_to_server(_Prediction(service), server)
     add_ModelServiceServicer_to_server(_Model(service), server)
-    return server
-
-
-class _RefuseNoMessages(grpc.aio.ServerInterceptor):
-    """Bytes that are no message are the client's mistake. gRPC alone would log a traceback and answer INTERNAL."""
-
-    async def intercept_service(self, continuation, details):
-        handler = await continuation(details)
-        if handler is None or handler.unary_unary is None:
-            return handler
-
-        async def answer(body, context):
-            try:
-                request = handler.request_deserializer(body)
-            except DecodeError:
-                await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"not a message for {details.method}")
-            return await handler.unary_unary(request, context)
-
-        return grpc.unary_unary_rpc_method_handler(answer, None, handler.response_serializer)
 
 
 @contextlib.asynccontextmanager

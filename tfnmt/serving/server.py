@@ -1,27 +1,24 @@
 """The server for one machine: TensorFlow Serving's REST and gRPC interfaces over a folder of servables."""
 
 import asyncio
-import contextlib
 import resource
 import signal
-import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-import uvicorn
-
-from tfnmt.errors import UserError
 from tfnmt.serving.batching import BatchingOptions
 from tfnmt.serving.files import batching_values
-from tfnmt.serving.grpc_services import grpc_server
+from tfnmt.serving.grpc_server import GrpcServer
+from tfnmt.serving.grpc_services import add_services
+from tfnmt.serving.http_server import HttpServer, listening
+from tfnmt.serving.limits import Limits
 from tfnmt.serving.models import Models
+from tfnmt.serving.requests import MAXIMUM_BODY
 from tfnmt.serving.rest import rest_application
 from tfnmt.serving.service import Metrics, Service
 from tfnmt.serving.versions import Version
-
-GRACE = 30  # seconds to answer the accepted requests when the server stops
 
 
 @dataclass(frozen=True)
@@ -55,6 +52,7 @@ async def serve(
     ready: Callable[[Address], None],
     stop: asyncio.Event,
     poll_seconds: float = 1.0,
+    limits: Limits | None = None,
 ) -> None:
     """Serve until `stop` is set; then answer the accepted requests and return.
 
@@ -65,10 +63,12 @@ async def serve(
         ready: called once with the actual `Address`, when the models are loaded and all ports are open.
         stop: ends the server.
         poll_seconds: the time between two looks for changes in the folder.
+        limits: what a client may take (default: `Limits()`).
 
     Raises:
         UserError: models.config is missing or broken, or a port is taken.
     """
+    limits = limits or Limits()
     _allow_many_connections()
     metrics = Metrics()
     executor = ThreadPoolExecutor(options.threads, "batch")
@@ -78,75 +78,28 @@ async def serve(
 
     models = Models(directory, load_version)
     service = Service(models, metrics)
-    with listening(address.host, address.rest_port) as listener:
-        grpc_ = grpc_server(service)
-        grpc_port = _bind(grpc_, address)
+    with listening(address.host, address.rest_port, limits) as listener:
+        grpc = GrpcServer(limits, MAXIMUM_BODY)
+        add_services(grpc.server, service)
+        grpc_port = grpc.bind(address.host, address.grpc_port)
         loading, stopped = asyncio.create_task(models.update()), asyncio.create_task(stop.wait())
         await asyncio.wait([loading, stopped], return_when=asyncio.FIRST_COMPLETED)
         if stop.is_set():  # no model is loaded after the present one
             loading.cancel()
             return
         await loading
-        await grpc_.start()
-        rest = _Uvicorn(rest_application(service))
-        serving = asyncio.create_task(rest.serve([listener]))
+        await grpc.start()
+        http = HttpServer(rest_application(service), limits)
+        serving = asyncio.create_task(http.serve([listener]))
         watching = asyncio.create_task(models.watch(poll_seconds))
         ready(Address(address.host, listener.getsockname()[1], grpc_port))
         await asyncio.wait([serving, stopped], return_when=asyncio.FIRST_COMPLETED)
         service.stopping = True
         watching.cancel()
         stopped.cancel()
-        rest.should_exit = True
-        await asyncio.gather(serving, grpc_.stop(GRACE))
-    executor.shutdown()
-
-
-class _Uvicorn(uvicorn.Server):
-    """uvicorn without its signal handlers: one signal stops both REST and gRPC."""
-
-    def __init__(self, application):
-        super().__init__(
-            uvicorn.Config(
-                application,
-                log_level="warning",
-                access_log=False,
-                lifespan="off",
-                ws="none",
-                timeout_graceful_shutdown=GRACE,
-            )
-        )
-
-    @contextlib.contextmanager
-    def capture_signals(self):
-        yield
-
-
-@contextlib.contextmanager
-def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """A socket that listens at the port of this host's address; 0 is any free port.
-
-    Raises:
-        UserError: the port is taken.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sets TCP_NODELAY only where the protocol is named.
-    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((host, port))
-        except OSError as error:
-            raise UserError(f"{host}:{port}: cannot listen ({error.strerror}): choose another port") from error
-        listener.listen(2048)
-        yield listener
-
-
-def _bind(server, address):
-    host = f"[{address.host}]" if ":" in address.host else address.host
-    where = f"{host}:{address.grpc_port}"
-    try:
-        return server.add_insecure_port(where)
-    except RuntimeError as error:
-        raise UserError(f"{where}: cannot listen: choose another --grpc-port") from error
+        http.should_exit = True
+        await asyncio.gather(serving, grpc.stop())
+    executor.shutdown(wait=False, cancel_futures=True)
 
 
 def _allow_many_connections():

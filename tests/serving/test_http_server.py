@@ -1,0 +1,192 @@
+"""Limits of HTTP connections, and how the server stops. Its application here answers with the body it is sent."""
+
+import asyncio
+
+import pytest
+
+from tfnmt.serving.http_server import HttpServer, listening
+from tfnmt.serving.limits import Limits
+
+WHOLE = b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody"
+HALF_HEAD = b"POST /echo HTTP/1.1\r\nHost"
+HALF_BODY = WHOLE[:-2]
+SLOW = WHOLE.replace(b"/echo", b"/slow")
+PATIENT = {
+    "head_seconds": 60.0,
+    "body_seconds": 60.0,
+    "idle_seconds": 60.0,
+    "unread_seconds": 60.0,
+    "last_seconds": 0.3,
+}
+
+
+class Echo:
+    """The application. Requests for /slow wait until `go` is set; /deaf does not read the body, /huge answers 64 MB."""
+
+    def __init__(self):
+        self.go = asyncio.Event()
+        self.arrived = asyncio.Event()
+        self.gone = []
+
+    async def __call__(self, scope, receive, send):
+        body, more = b"", scope["path"] != "/deaf"
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                self.gone.append(scope["path"])
+                return
+            body, more = body + message["body"], message["more_body"]
+        self.arrived.set()
+        if scope["path"] == "/slow":
+            await self.go.wait()
+        if scope["path"] == "/huge":
+            body = bytes(64 << 20)
+        headers = [(b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+
+def served(clients, **options):
+    """The result of `await clients(connect, application, server)`, and the server stopped after it."""
+    limits = Limits(**PATIENT | options)
+
+    async def main():
+        application = Echo()
+        with listening("127.0.0.1", 0, limits) as listener:
+            server = HttpServer(application, limits)
+            serving = asyncio.create_task(server.serve([listener]))
+
+            connections = []  # one that nobody refers to is closed
+
+            async def connect(beginning=b""):
+                connections.append(await asyncio.open_connection(*listener.getsockname()))
+                connections[-1][1].write(beginning)
+                return connections[-1]
+
+            async with asyncio.timeout(10):
+                result = await clients(connect, application, server)
+                server.should_exit = True
+                await serving
+                return result
+
+    return asyncio.run(main())
+
+
+def answer(text):
+    """(status, body) of one answer."""
+    head, _, body = text.partition(b"\r\n\r\n")
+    return int(head.split()[1]), body
+
+
+@pytest.mark.parametrize(
+    "beginning, status",
+    [(b"", None), (HALF_HEAD, 408), (HALF_BODY, 408), (WHOLE + HALF_HEAD, 408), (WHOLE + HALF_BODY, 408)],
+)
+def test_a_request_must_arrive_in_time(beginning, status):
+    async def clients(connect, application, server):
+        reader, _ = await connect(beginning)
+        return await reader.read(), application.gone  # until the server closes
+
+    text, gone = served(clients, head_seconds=0.05, body_seconds=0.05)
+    assert gone == ["/echo"] * beginning.endswith(HALF_BODY)
+    if beginning.startswith(WHOLE):
+        assert text.startswith(b"HTTP/1.1 200 OK")
+        text = text[text.rindex(b"HTTP/1.1") :]
+    if status is None:
+        assert text == b""
+    else:
+        assert answer(text)[0] == status and b"has not arrived within 0.05 s" in text
+
+
+@pytest.mark.parametrize("beginning", [HALF_HEAD, b"POST /deaf HTTP/1.1\r\nContent-Length: 99999\r\nHost: x\r\n\r\n"])
+def test_bytes_that_trickle_in_do_not_extend_the_time(beginning):
+    async def clients(connect, application, server):
+        reader, writer = await connect(beginning)
+        reading = asyncio.create_task(reader.read())
+        while not reading.done():
+            writer.write(b"x")
+            await asyncio.sleep(0.005)
+
+    served(clients, head_seconds=0.1, body_seconds=0.1)
+
+
+def test_an_idle_connection_is_closed_and_one_in_use_is_not():
+    async def clients(connect, application, server):
+        (idle, _), (slow, _) = await connect(WHOLE), await connect(SLOW)
+        await idle.readuntil(b"body")
+        assert await idle.read() == b""
+        application.go.set()
+        return await slow.readuntil(b"body")
+
+    assert served(clients, idle_seconds=0.05, head_seconds=0.05, body_seconds=0.05).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("requests", [1, 3])
+def test_a_client_that_sends_no_more_gets_its_answers(requests):
+    async def clients(connect, application, server):
+        reader, writer = await connect(SLOW * requests)
+        writer.write_eof()
+        await application.arrived.wait()
+        await asyncio.sleep(0.02)
+        application.go.set()
+        return await reader.read()  # all, and then the server closes
+
+    assert served(clients).count(b"\r\n\r\nbody") == requests
+
+
+def test_a_client_that_sends_half_a_request_and_no_more_gets_no_answer():
+    async def clients(connect, application, server):
+        for beginning in (HALF_HEAD, HALF_BODY):
+            reader, writer = await connect(beginning)
+            writer.write_eof()
+            assert await reader.read() == b""
+
+    served(clients)
+
+
+def test_connections_are_limited():
+    async def clients(connect, application, server):
+        kept, writer = await connect(WHOLE)
+        await kept.readuntil(b"body")
+        await connect(HALF_HEAD)
+        refused, _ = await connect()
+        text = await refused.read()
+        writer.write(WHOLE)
+        await kept.readuntil(b"body")
+        return text
+
+    text = served(clients, connections=2)
+    assert answer(text) == (503, b'{"error": "the server has 2 connections, and takes no more"}')
+
+
+def test_a_client_that_does_not_read_its_answer_is_dropped():
+    async def clients(connect, application, server):
+        _, writer = await connect(WHOLE.replace(b"/echo", b"/huge"))
+        await application.arrived.wait()
+        while server.server_state.connections:
+            await asyncio.sleep(0.01)
+
+    served(clients, unread_seconds=0.1)
+
+
+def test_stopping_answers_what_has_arrived_and_waits_for_no_one_else():
+    async def clients(connect, application, server):
+        await connect()
+        await connect(HALF_HEAD)
+        kept, _ = await connect(WHOLE)
+        await kept.readuntil(b"body")
+        await connect(HALF_BODY)
+        await connect(WHOLE.replace(b"/echo", b"/huge"))  # and does not read it
+        late, late_writer = await connect(HALF_BODY)
+        application.arrived.clear()
+        slow, _ = await connect(SLOW)
+        await application.arrived.wait()
+        server.should_exit = True
+        while server.servers[0].is_serving():
+            await asyncio.sleep(0.01)
+        late_writer.write(b"dy")  # it was on its way
+        await late.readuntil(b"body")
+        application.go.set()
+        return await slow.read()
+
+    assert answer(served(clients)) == (200, b"body")

@@ -1,0 +1,102 @@
+"""A gRPC server with limits that no client can exceed, and an end that no client can hold up."""
+
+import asyncio
+from typing import Any
+
+import grpc
+from google.protobuf.message import DecodeError
+
+from tfnmt.errors import UserError
+from tfnmt.serving.limits import Limits
+
+
+class GrpcServer:
+    """A server without services. Add them to `server`, then `bind` and `start` it.
+
+    Args:
+        limits: what a client may take.
+        maximum_message: bytes of one request.
+    """
+
+    def __init__(self, limits: Limits, maximum_message: int):
+        self._limits = limits
+        options = [
+            ("grpc.so_reuseport", 0),  # a port that is taken is an error
+            ("grpc.max_receive_message_length", maximum_message),
+            ("grpc.server_handshake_timeout_ms", int(limits.head_seconds * 1e3)),
+            ("grpc.max_connection_idle_ms", int(limits.idle_seconds * 1e3)),
+            ("grpc.keepalive_time_ms", int(limits.unread_seconds * 1e3)),  # a client that does not answer it is gone
+        ]
+        self._calls = _WholeCalls(limits.body_seconds)
+        self.server = grpc.aio.server(interceptors=[self._calls], options=options, maximum_concurrent_rpcs=limits.calls)
+
+    def bind(self, host: str, port: int) -> int:
+        """Take the port of this host's address; 0 is any free port. Returns the port.
+
+        Raises:
+            UserError: the port is taken.
+        """
+        where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        try:
+            return self.server.add_insecure_port(where)
+        except RuntimeError as error:
+            raise UserError(f"{where}: cannot listen: choose another --grpc-port") from error
+
+    async def start(self) -> None:
+        """Take calls from now on."""
+        await self.server.start()
+
+    async def stop(self) -> None:
+        """Take no more calls, answer those that have arrived, and end those that are half sent."""
+        stopping = asyncio.create_task(self.server.stop(self._limits.grace_seconds))
+        await asyncio.wait([stopping], timeout=self._limits.last_seconds)
+        while self._calls.number and not stopping.done():
+            await asyncio.sleep(0.01)
+        await self.server.stop(0)
+        await stopping
+
+
+class _WholeCalls(grpc.aio.ServerInterceptor):
+    """Ends calls whose message does not arrive in time or is none, and counts the others while they are answered.
+
+    gRPC itself calls the handler of a single message when that is complete, and waits for it for ever. The handler of
+    a stream of messages is called at once. For the client there is no difference, so the one takes the other's place.
+    """
+
+    def __init__(self, seconds: float):
+        self.number = 0
+        self._seconds = seconds
+
+    async def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
+        """The handler of a call, with the time limit."""
+        handler = await continuation(handler_call_details)
+        if handler is None or handler.request_streaming:
+            return handler
+        if handler.response_streaming:
+            create, answer = grpc.stream_stream_rpc_method_handler, handler.unary_stream
+        else:
+            create, answer = grpc.stream_unary_rpc_method_handler, handler.unary_unary
+
+        async def answer_message(_, context):
+            message = await self._message(context, handler.request_deserializer, handler_call_details.method)
+            self.number += not handler.response_streaming  # a stream of answers need not end
+            try:
+                return await answer(message, context)
+            finally:
+                self.number -= not handler.response_streaming
+
+        return create(answer_message, None, handler.response_serializer)
+
+    async def _message(self, context, deserialize, method):
+        try:
+            async with asyncio.timeout(self._seconds):
+                body = await context.read()
+        except TimeoutError:
+            late = f"the request has not arrived within {self._seconds:g} s"
+            await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, late)
+        if body is grpc.aio.EOF:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "a call without a message")
+        try:
+            return body if deserialize is None else deserialize(body)
+        except DecodeError:  # gRPC itself would log a traceback and answer INTERNAL
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"not a message for {method}")

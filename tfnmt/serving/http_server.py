@@ -1,0 +1,176 @@
+"""HTTP as uvicorn speaks it, with limits that no client can exceed, and an end that no client can hold up."""
+
+import asyncio
+import contextlib
+import functools
+import json
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
+
+from tfnmt.errors import UserError
+from tfnmt.serving.limits import Limits
+
+
+class HttpServer(uvicorn.Server):
+    """Serves an ASGI application until `should_exit` is set; then all requests that have arrived are answered.
+
+    Args:
+        application: the ASGI application.
+        limits: `Limits`.
+    """
+
+    def __init__(self, application: Any, limits: Limits):
+        self._limits = limits
+        protocol: Any = functools.partial(_Protocol, limits)
+        config = uvicorn.Config(
+            application,
+            http=protocol,
+            ws="none",
+            lifespan="off",
+            log_level="error",
+            access_log=False,
+            timeout_keep_alive=limits.idle_seconds,  # type: ignore[arg-type]  # a float will do
+        )
+        super().__init__(config)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals alone: one signal stops both REST and gRPC."""
+        yield
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer what has arrived, but wait for no client that is slow to send or to read."""
+        for server in self.servers:
+            server.close()
+        for listener in sockets or []:
+            listener.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        await _emptied(self.server_state.tasks, self._limits.grace_seconds)
+        await _emptied(self.server_state.connections, self._limits.last_seconds)
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+
+
+async def _emptied(things, seconds):
+    """Wait until a set is empty, so many seconds at most."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while things:
+                await asyncio.sleep(0.01)
+
+
+class _Protocol(H11Protocol):
+    """A connection. `_part` is what of a request has begun to arrive and is not complete, "head" or "body"."""
+
+    def __init__(self, limits, config, server_state, app_state, _loop=None):
+        super().__init__(config, server_state, app_state, _loop)
+        self._limits = limits
+        self._part = None
+        self._timer = None
+        self._half_closed = False
+
+    def connection_made(self, transport):
+        super().connection_made(transport)
+        if len(self.connections) > self._limits.connections:
+            self._refuse(503, f"the server has {self._limits.connections:,} connections, and takes no more")
+        self._watch()
+
+    def data_received(self, data):
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self):
+        super().on_response_complete()
+        if self._half_closed and not self._is_answering():
+            self.transport.close()
+        self._watch()
+
+    def eof_received(self):
+        """A client that has sent its last request may still wait for the answer."""
+        self._half_closed = True
+        return self._is_answering() and self.scheme == "http"  # TLS cannot be half closed
+
+    def connection_lost(self, exc):
+        super().connection_lost(exc)
+        self._set_timer(None)
+
+    def shutdown(self):
+        if self.transport.is_closing():
+            return
+        super().shutdown()
+        if self._part == "body":
+            self._set_timer(self._limits.last_seconds)
+
+    def _is_answering(self):
+        return self.cycle is not None and not self.cycle.response_complete and not self.cycle.more_body
+
+    def _watch(self):
+        part = None
+        if self.conn.their_state is h11.SEND_BODY:
+            part = "body"
+        elif self.conn.their_state is h11.IDLE and (self.cycle is None or self.conn.trailing_data[0]):
+            part = "head"
+        if self.transport.is_closing():
+            part = None
+        if part != self._part:
+            self._part = part
+            limits = {None: None, "head": self._limits.head_seconds, "body": self._limits.body_seconds}
+            self._set_timer(limits[part])
+
+    def _set_timer(self, seconds):
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None if seconds is None else self.loop.call_later(seconds, self._too_slow)
+
+    def _too_slow(self):
+        answered = self.cycle is not None and self.cycle.response_started
+        if self.transport.is_closing():
+            return
+        if self._part == "body" and not answered:
+            self.cycle.disconnected = True  # the application's answer, if any, comes too late
+            self.cycle.message_event.set()
+            self._refuse(408, f"the request's body has not arrived within {self._limits.body_seconds:g} s")
+        elif self._part == "head" and self.conn.trailing_data[0]:
+            self._refuse(408, f"the request's head has not arrived within {self._limits.head_seconds:g} s")
+        else:
+            self.transport.close()
+
+    def _refuse(self, status, message):
+        """Answer without the application, and close the connection."""
+        body = json.dumps({"error": message}).encode()
+        headers = [("content-type", "application/json"), ("content-length", str(len(body))), ("connection", "close")]
+        parts = [
+            h11.Response(status_code=status, headers=headers, reason=STATUS_PHRASES[status]),
+            h11.Data(data=body),
+            h11.EndOfMessage(),
+        ]
+        for part in parts:
+            self.transport.write(self.conn.send(part))
+        self.transport.close()
+
+
+@contextlib.contextmanager
+def listening(host: str, port: int, limits: Limits) -> Iterator[socket.socket]:
+    """A socket that listens at the port of this host's address; 0 is any free port.
+
+    Raises:
+        UserError: the port is taken.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sets TCP_NODELAY only where the protocol is named.
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Accepted connections inherit it: the kernel ends those whose clients do not read.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(limits.unread_seconds * 1e3))
+        try:
+            listener.bind((host, port))
+        except OSError as error:
+            raise UserError(f"{host}:{port}: cannot listen ({error.strerror}): choose another port") from error
+        listener.listen(2048)
+        yield listener

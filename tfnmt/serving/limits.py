@@ -1,0 +1,25 @@
+"""What a client may take of the server."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a client may take. A time is a whole, however the client spreads its bytes over it."""
+
+    connections: int = 1000
+    """HTTP connections at the same time; further ones are answered with 503."""
+    calls: int = 500
+    """gRPC calls at the same time; further ones are answered with RESOURCE_EXHAUSTED."""
+    head_seconds: float = 10.0
+    """From the first byte of a request until its head is complete; from a new connection until the first byte."""
+    body_seconds: float = 30.0
+    """From the head of a request until it is complete."""
+    idle_seconds: float = 75.0
+    """Between an answer and the next request of a connection. A reverse proxy should close its connections earlier."""
+    unread_seconds: float = 30.0
+    """In which a client reads nothing of its answer."""
+    grace_seconds: float = 30.0
+    """When the server stops: to compute the answers to requests that have arrived."""
+    last_seconds: float = 1.0
+    """When the server stops: for a request that is still arriving, and then for answers that are still being read."""
