@@ -18,6 +18,7 @@ from tfnmt.translation.training import train_translator
 
 SIZES = ("source_embedding_size", "target_embedding_size", "encoder_units", "decoder_units", "attention_units")
 SETTINGS = [f"{name}=8" for name in SIZES] + ["batch_size=2", "epochs=2", "selection=loss", "accumulation_steps=2"]
+SETTINGS += ["bidirectional=false", "conditional=false"]  # sooner traced
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from tfnmt.inspection.summary_vectors import (
 )
 from tfnmt.text.tokenizers import WordTokenizer
 from tfnmt.translation.configuration import TranslatorConfiguration
+from tfnmt.translation.searcher import Searcher
 from tfnmt.translation.translator import Translator
 
 TOKENIZER = WordTokenizer(["a", "b", "c"])
@@ -85,9 +86,14 @@ def test_the_figure_of_summaries_says_how_much_it_shows():
     assert len(figure.axes[0].collections) == len(PARAPHRASES)
 
 
-def test_attention_has_a_row_for_each_word_written():
-    texts = ["a b c", "b"]
-    matrices = attention_matrices(model_of(), texts, beam_size=2)
+def test_attention_has_a_row_for_each_word_written(monkeypatch):
+    """And its search is traced once, though TensorBoard asks for it after every epoch."""
+    find, traced = Searcher.find, []
+    monkeypatch.setattr(Searcher, "find", lambda self, *texts: traced.append(self) or find(self, *texts))
+    texts, model = ["a b c", "b"], model_of()
+    for _ in range(2):
+        matrices = attention_matrices(model, texts, beam_size=2)
+    assert len(traced) == 1
     for text, (source, target, alpha) in zip(texts, matrices, strict=True):
         assert source == [*text.split(), "</s>"]
         assert alpha.shape == (len(target), len(source))

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from tfnmt.errors import UserError
 from tfnmt.inspection.figures import new_figure, plain_text
 from tfnmt.translation.search_configuration import SearchConfiguration
-from tfnmt.translation.searcher import Searcher
 from tfnmt.translation.translator import Translator
 
 Matrix = tuple[list[str], list[str], np.ndarray]
@@ -31,7 +30,7 @@ def attention_matrices(model: Translator, texts: Sequence[str], beam_size: int =
     """
     if not all(text.strip() for text in texts):
         raise UserError("a sentence is empty: there is nothing to look at")
-    searcher = Searcher(model, SearchConfiguration(beam_size=beam_size, alignments=True, minimum_length=1))
+    searcher = model.searcher(SearchConfiguration(beam_size=beam_size, alignments=True, minimum_length=1))
     matrices = []
     for source, found in zip(model.source_ids(texts).numpy(), searcher.translate(texts), strict=True):
         read, written = (source != 0).sum(), found.lengths[0]

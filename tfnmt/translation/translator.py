@@ -104,6 +104,10 @@ class Translator(MicroBatchTraining, keras.Model):
         """Those of `tokenizer_names`."""
         return self.source_tokenizer, self.target_tokenizer
 
+    def searcher(self, configuration: SearchConfiguration) -> Searcher:
+        """The `Searcher` of a configuration: always the same one, so that its graph is made once."""
+        return self._searchers(configuration)
+
     def translate(self, texts: Sequence[str], beam_size: int = 5, batch_size: int = 64, **options: Any) -> list[str]:
         """Translate texts; an empty text gives an empty translation.
 
@@ -116,7 +120,7 @@ class Translator(MicroBatchTraining, keras.Model):
         Returns:
             The best translation of each text, in the order of `texts`.
         """
-        searcher = self._searchers(SearchConfiguration(beam_size=beam_size, **options))
+        searcher = self.searcher(SearchConfiguration(beam_size=beam_size, **options))
         return [found.texts[0].decode("utf-8") for found in searcher.translate(texts, batch_size)]
 
     def source_ids(self, texts: tf.Tensor) -> tf.Tensor:
