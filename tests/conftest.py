@@ -1,12 +1,19 @@
 """What tests of several folders use."""
 
 import contextlib
+import gc
 import logging
 import resource
 import shutil
 import signal
 
 import pytest
+
+
+def pytest_collection_finish():
+    """Python's collector of garbage need not look again and again at what was imported, which stays."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
