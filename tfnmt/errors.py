@@ -1,4 +1,4 @@
-"""The one exception for whatever the user got wrong, and what its messages have in common."""
+"""The exceptions for what the user got wrong or has interrupted, and what messages have in common."""
 
 import contextlib
 import difflib
@@ -12,6 +12,19 @@ class UserError(Exception):
     The message is one line: what was wrong, where (file, line number, key or shape), and the way out. Scripts
     print it on standard error and exit with status 2, without a traceback.
     """
+
+
+class InterruptedBySignal(KeyboardInterrupt):
+    """A signal has ended what the program did. The message is one line, and says how to go on if there is a way.
+
+    Args:
+        message: the line.
+        signal: the signal's number.
+    """
+
+    def __init__(self, message: str, signal: int):
+        super().__init__(message)
+        self.signal = signal
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str:

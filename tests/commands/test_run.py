@@ -163,6 +163,23 @@ def test_an_interrupt_is_one_line(start):
     assert finish(start(body, env=WITHOUT_TENSORFLOW)) == (130, "first\n", "interrupted\n")
 
 
+@pytest.mark.parametrize("name, status", [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130)])
+def test_a_signal_is_one_line(name, status, start):
+    body = f"""\
+from tfnmt.training.signals import StopSignals
+with StopSignals(lambda: "tfnmt train-translator --resume DIR goes on"):
+    signal.raise_signal(signal.{name})"""
+    line = f"interrupted by {name}; tfnmt train-translator --resume DIR goes on\n"
+    # A background job of a shell ignores SIGINT, and hands that down.
+    options = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
+    assert finish(start(body, env=WITHOUT_TENSORFLOW, **options)) == (status, "", line)
+
+
+def test_a_signal_to_any_command_is_one_line(start):
+    body = "signal.raise_signal(signal.SIGTERM)"
+    assert finish(start(body, env=WITHOUT_TENSORFLOW)) == (143, "", "interrupted by SIGTERM\n")
+
+
 def test_a_reader_that_leaves_is_no_error(start):
     reading, writing = os.pipe()
     os.close(reading)

@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import shutil
+import signal
 from unittest import mock
 
 import keras
@@ -11,12 +12,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfnmt.errors import UserError
+from tfnmt.errors import InterruptedBySignal, UserError
 from tfnmt.training import callbacks
+from tfnmt.training import signals as signals_module
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.optimizers import make_optimizer
 from tfnmt.training.run import TrainingRun
+from tfnmt.training.run_lock import lock_directory
+from tfnmt.training.signals import StopSignals
 from tfnmt.training.trainer import train
 
 SIZE, BATCH, BATCHES = 52, 8, 7  # the last batch has 4
@@ -46,8 +50,9 @@ def dev_loss(model):
     return lambda: {"dev_loss": 3 + math.sin(1000 * model.evaluate(INPUTS[:20], LABELS[:20], verbose=0)[0])}
 
 
-def start(directory, resume=False, seed=1, scores=dev_loss, saved=None, **options):
+def start(directory, resume=False, seed=1, scores=dev_loss, saved=None, session=None, **options):
     """Train a new model; returns it, the run's progress, and all that its newest checkpoint holds but the time."""
+    directory.mkdir(exist_ok=True)
     configuration = TrainingConfiguration(**EPOCHS | options)
     keras.utils.set_random_seed(seed)
     model = keras.Sequential([keras.Input([6]), keras.layers.Dropout(0.3), keras.layers.Dense(3)])
@@ -57,7 +62,9 @@ def start(directory, resume=False, seed=1, scores=dev_loss, saved=None, **option
     )
     saved = [] if saved is None else saved
     with mock.patch.object(callbacks, "save_weights", lambda model, directory: saved.append(model.get_weights())):
-        return model, train(TrainingRun(directory, configuration, model, batches, BATCHES, scores(model), resume))
+        return model, train(
+            TrainingRun(directory, configuration, model, batches, BATCHES, scores(model), resume, **session or {})
+        )
 
 
 def newest_checkpoint(directory):
@@ -76,7 +83,11 @@ def history(directory):
         return [{key: value for key, value in row.items() if key != "seconds"} for row in csv.DictReader(file)]
 
 
-def kill_after(monkeypatch, owner, method, calls):
+def kill():
+    raise Killed
+
+
+def kill_after(monkeypatch, owner, method, calls, kill=kill):
     """The call number `calls` of a method is the last thing that a run does."""
     original, done = getattr(owner, method), []
 
@@ -84,7 +95,7 @@ def kill_after(monkeypatch, owner, method, calls):
         original(self, *arguments, **named)
         done.append(self)
         if len(done) == calls:
-            raise Killed
+            kill()
 
     monkeypatch.setattr(owner, method, with_end)
 
@@ -125,6 +136,48 @@ def test_a_killed_run_ends_as_if_nothing_had_been(kill, whole, tmp_path, monkeyp
         np.testing.assert_array_equal(newest_checkpoint(tmp_path)[1][name], expected, err_msg=name)
     assert history(tmp_path) == history(directory)
     assert [row["epoch"] for row in history(tmp_path)] == ["1", "2", "3", "4"]
+
+
+SIGNALS = {
+    "before the first batch": (callbacks.CheckpointCallback, "on_epoch_begin", 1, signal.SIGTERM, 0),
+    "between two checkpoints": (callbacks.CheckpointCallback, "count_seconds", 6, signal.SIGHUP, 6),
+    "at a checkpoint": (callbacks.CheckpointCallback, "count_seconds", 13, signal.SIGTERM, 12),
+    "amid the scores": (callbacks.CheckpointCallback, "check_weights", 4, signal.SIGINT, 6),
+}
+
+
+@pytest.mark.parametrize("moment", SIGNALS.values(), ids=SIGNALS)
+def test_a_signal_ends_a_run_with_what_it_has_trained(moment, whole, tmp_path, monkeypatch):
+    *place, number, steps = moment
+    handlers = [signal.getsignal(number) for number in signals_module.SIGNALS]
+    with monkeypatch.context() as context, pytest.raises(InterruptedBySignal) as caught, StopSignals() as signals:
+        kill_after(context, *place, kill=lambda: signal.raise_signal(number))
+        start(tmp_path, session={"signals": signals}, **HARDEST)
+    assert caught.value.signal == number
+    assert [signal.getsignal(number) for number in signals_module.SIGNALS] == handlers
+    assert checkpoint_names(tmp_path / "checkpoints")[0] == f"step-{steps}"
+    model, _ = start(tmp_path, resume=True, seed=2, **HARDEST)
+    for value, expected in zip(model.get_weights(), whole[1], strict=True):
+        np.testing.assert_array_equal(value, expected)
+    assert newest_checkpoint(tmp_path)[0] == newest_checkpoint(whole[0])[0]
+
+
+def test_the_checkpoint_before_an_epochs_last_batch_is_not_one_of_those_kept(whole):
+    assert checkpoint_names(whole[0] / "checkpoints") == ["step-28", "step-24", "step-21"]
+
+
+@pytest.mark.parametrize("moment", ["on_train_batch_end", "score"])
+def test_a_directory_that_is_removed_ends_the_run(moment, tmp_path, monkeypatch):
+    directory = tmp_path / "run"
+    owner = callbacks.DevScoringCallback if moment == "score" else callbacks.CheckpointCallback
+    with monkeypatch.context() as context, pytest.raises(UserError) as caught, lock_directory(directory) as check:
+        kill_after(context, owner, moment, 2, kill=lambda: shutil.rmtree(directory))
+        start(directory, session={"check_directory": check})
+    assert (
+        str(caught.value)
+        == f"{directory / 'run.lock'}: was removed or replaced while the run was writing there: the run ends"
+    )
+    assert not directory.exists()
 
 
 def test_a_killed_run_goes_on_along_its_cosine_schedule(tmp_path, monkeypatch):
@@ -177,7 +230,7 @@ def test_what_the_user_sees(tmp_path, capsys, logged):
 
 def test_a_resumed_epoch_has_the_figures_of_all_its_batches_and_counts_on(tmp_path, monkeypatch, capsys, logged):
     with monkeypatch.context() as context, pytest.raises(Killed):
-        kill_after(context, callbacks.CheckpointCallback, "on_train_batch_end", 13)
+        kill_after(context, callbacks.CheckpointCallback, "on_train_batch_end", 12)
         start(tmp_path)
     capsys.readouterr(), logged()
     start(tmp_path, resume=True)
@@ -322,7 +375,7 @@ def test_weights_that_are_no_numbers_are_never_saved(step, tmp_path, monkeypatch
     with pytest.raises(UserError, match=f"not a number after {step} steps"):
         start(tmp_path, saved=saved)
     assert saved == []
-    assert checkpoint_names(tmp_path / "checkpoints") == (["step-4", "step-0"] if step == 7 else ["step-0"])
+    assert checkpoint_names(tmp_path / "checkpoints") == (["step-6", "step-4", "step-0"] if step == 7 else ["step-0"])
 
 
 def test_other_data_are_refused(tmp_path, monkeypatch):

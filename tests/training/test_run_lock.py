@@ -1,5 +1,6 @@
 """The lock of a run's directory: one run at a time, and none left by a killed one."""
 
+import shutil
 import subprocess
 import sys
 
@@ -39,6 +40,20 @@ def test_a_killed_run_leaves_no_lock(tmp_path):
     process.communicate()
     with lock_directory(tmp_path):
         pass
+
+
+def test_whether_the_directory_is_still_the_runs_own(tmp_path):
+    directory = tmp_path / "run"
+    with lock_directory(directory) as check:
+        check()
+        shutil.rmtree(directory)
+        with pytest.raises(UserError, match=r"run.lock: was removed or replaced while the run was writing there"):
+            check()
+        with lock_directory(directory):  # another run's
+            with pytest.raises(UserError, match=r"run.lock: was removed or replaced"):
+                check()
+            (directory / "file").touch()
+    assert directory.exists(), "it is the other run's"
 
 
 def test_a_directory_is_made_and_does_not_stay_empty(tmp_path):

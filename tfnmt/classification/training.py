@@ -60,12 +60,12 @@ def train_classifier(
     directory, vectors = Path(directory), None if resume else vectors
     preset = _with_vectors(preset, vectors)
     require(not preset.training.mixed_precision, "mixed_precision", True, "false for classifiers")
-    with open_run(directory, preset, resume, measures=("accuracy", "loss")):
+    with open_run(directory, preset, resume, measures=("accuracy", "loss")) as session:
         record = _record(directory, preset, training_files, dev_files, vectors, resume)
-        return _train(directory, preset, record, vectors, resume, make_callbacks)
+        return _train(directory, preset, record, vectors, resume, session, make_callbacks)
 
 
-def _train(directory, preset, record, vectors, resuming, make_callbacks):
+def _train(directory, preset, record, vectors, resuming, session, make_callbacks):
     training, batch_size = preset.training, preset.examples.batch_size
     initial = None if resuming else initial_model(training, Classifier)
     examples, dev_examples = _read(preset, *record.paths(directory))
@@ -105,6 +105,7 @@ def _train(directory, preset, record, vectors, resuming, make_callbacks):
         batches_per_epoch=batches_per_epoch,
         dev_scores=dev_scores,
         resuming=resuming,
+        **session,
         callbacks=make_callbacks(model, dev_examples) if make_callbacks else (),
     )
     save_description(model, directory, preset, record, resuming)

@@ -12,7 +12,8 @@ from tfnmt.errors import nearest_name
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run `tfnmt` with these arguments (default: the command line's) and exit.
 
-    The status is 0; 2 for what the user got wrong, 130 when interrupted, 141 when nobody reads the output any more.
+    The status is 0; 2 for what the user got wrong, 128 + N when interrupted by signal N, 141 when nobody reads the
+    output any more.
     """
     try:
         try:

@@ -6,8 +6,8 @@
 - What the library logs (Python's `logging`, from INFO on) appears as plain lines on standard error.
 - TensorFlow's start-up chatter stays out of sight; TF_CPP_MIN_LOG_LEVEL=0 in the environment brings it back.
 - A command ends with status 0; with one line on standard error and status 2 for what the user got wrong
-  (UserError, a file that cannot be read or written), or 130 when interrupted; silently with 141 when the
-  reader of its output has gone. Anything else is a bug and keeps its traceback.
+  (UserError, a file that cannot be read or written), or 130, 143 or 129 when interrupted by Ctrl-C, SIGTERM or
+  SIGHUP; silently with 141 when the reader of its output has gone. Anything else is a bug and keeps its traceback.
 """
 
 import argparse
@@ -15,13 +15,15 @@ import contextlib
 import logging
 import os
 import re
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, TextIO
 
 from tfnmt.commands.parser import CommandParser
-from tfnmt.errors import UserError
+from tfnmt.errors import InterruptedBySignal, UserError
+from tfnmt.training.signals import StopSignals
 
 INSTALL = "in a checkout, run `make`, then use .venv/bin/python; elsewhere, `pip install` tfnmt again"
 
@@ -48,15 +50,17 @@ def run(
         if getattr(arguments, option, None) == "":
             parser.error(f"--{option} is empty")
     try:
-        with contextlib.redirect_stdout(sys.stderr), logging_to_standard_error():
+        with contextlib.redirect_stdout(sys.stderr), logging_to_standard_error(), StopSignals():
             import_tensorflow()
             main(arguments, output)
         output.flush()
         status = 0
     except BrokenPipeError:
         status = 141
-    except KeyboardInterrupt:
-        status = complain("interrupted", 130)
+    except KeyboardInterrupt as error:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # no traceback of a second one, while Python shuts down
+        number = error.signal if isinstance(error, InterruptedBySignal) else signal.SIGINT
+        status = complain(str(error) or "interrupted", 128 + number)
     except Exception as error:  # only the user's mistakes become a line: all else goes on up
         message = _user_message(error)
         if message is None:

@@ -30,7 +30,7 @@ class CheckpointCallback(keras.callbacks.Callback):
 
     def __init__(self, run: TrainingRun, progress: Progress, checkpoints: Checkpoints, epoch: tf.Variable):
         super().__init__()
-        self.configuration, self.progress = run.configuration, progress
+        self.run, self.configuration, self.progress = run, run.configuration, progress
         self.checkpoints, self.epoch = checkpoints, epoch
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
@@ -48,17 +48,30 @@ class CheckpointCallback(keras.callbacks.Callback):
         for variable, value in zip(self.model.metrics_variables, self.metrics_before, strict=False):
             variable.assign_add(value)
         self.metrics_before = []
-        progress, last_step = self.progress, self.configuration.steps
-        progress.batches += 1
-        progress.steps += 1
+        self.progress.batches += 1
+        self.progress.steps += 1
         self.count_seconds()
-        if last_step is not None and progress.steps >= last_step:
-            self.model.stop_training = True
-        elif (
-            progress.batches < progress.batches_per_epoch and progress.steps % self.configuration.checkpoint_steps == 0
-        ):
+        self.run.check_directory()
+        left, signals = self.batches_left(), self.run.signals
+        if left == 0:
+            if self.progress.steps == self.configuration.steps:
+                self.model.stop_training = True
+            return  # there is a checkpoint after the dev scores
+        is_due = self.progress.steps % self.configuration.checkpoint_steps == 0
+        # One before the last batch, so that little is lost when a signal or a kill ends the run amid the dev scores.
+        if is_due or left == 1 or signals.received:
             self.save_metrics()
-            self.save()
+            self.save(passing=not is_due)
+        else:
+            signals.deferred = True
+        if signals.received:
+            signals.end()
+
+    def batches_left(self) -> int:
+        """Batches to the end of the epoch, or of the run."""
+        left = self.progress.batches_per_epoch - self.progress.batches
+        last_step = self.configuration.steps
+        return left if last_step is None else min(left, last_step - self.progress.steps)
 
     def finish_epoch(self) -> None:
         """Go on to the next epoch, after the batches and scores of this one."""
@@ -75,10 +88,12 @@ class CheckpointCallback(keras.callbacks.Callback):
         self.progress.seconds += now - self.since
         self.since = now
 
-    def save(self) -> None:
-        """Save a checkpoint, unless a weight is not finite."""
+    def save(self, passing: bool = False) -> None:
+        """Save a checkpoint, unless a weight is not finite; see `Checkpoints.save`."""
         self.check_weights()
-        self.checkpoints.save()
+        self.run.check_directory()
+        self.checkpoints.save(passing)
+        self.run.signals.deferred = False
 
     def save_metrics(self) -> None:
         """Copy the epoch's metrics so far, before a checkpoint or before `evaluate` resets them."""
@@ -136,6 +151,7 @@ class DevScoringCallback(keras.callbacks.Callback):
             score = -scores["dev_loss"] if measure == "loss" else scores[f"dev_{measure}"]
             is_best = progress.best_score is None or score > progress.best_score
             if is_best:
+                self.run.check_directory()
                 save_weights(self.model, self.run.directory)
                 progress.best_score, progress.best_epoch = score, epoch
         self.checkpoint_callback.count_seconds()

@@ -29,7 +29,7 @@ class Checkpoints:
     list of checkpoints; there is no second list that could disagree with it.
 
     Args:
-        directory: where checkpoints are; made when the first is saved.
+        directory: where checkpoints are; made, in a directory that is there, when the first is saved.
         model: a compiled Keras model with a built optimizer.
         progress: the run's progress.
         keep: how many of the newest to keep.
@@ -38,6 +38,7 @@ class Checkpoints:
     def __init__(self, directory: str | Path, model: keras.Model, progress: Progress, keep: int):
         self.directory = Path(directory)
         self.progress, self.keep = progress, keep
+        self.passing: str | None = None
         self.text = tf.Variable(progress.to_tensor())
         # By their order, not by name: Keras numbers the names of all that one process makes.
         self.variables = [variable.value for variable in model.variables + model.optimizer.variables]
@@ -52,8 +53,11 @@ class Checkpoints:
         floats = [variable for variable in self.variables if variable.dtype.is_floating]
         return all(bool(tf.reduce_all(tf.math.is_finite(variable))) for variable in floats)
 
-    def save(self) -> None:
+    def save(self, passing: bool = False) -> None:
         """Write a checkpoint, then delete the oldest beyond `keep`.
+
+        Args:
+            passing: whether it is deleted once there is the next one, instead of being one of those kept.
 
         Raises:
             UserError: the file system refuses, for example because it is full; the half-written checkpoint is removed,
@@ -63,12 +67,14 @@ class Checkpoints:
         self.text.assign(self.progress.to_tensor())
         try:
             with file_errors(self.directory / name):
-                self.directory.mkdir(parents=True, exist_ok=True)
+                self.directory.mkdir(exist_ok=True)
                 self.checkpoint.write(str(self.directory / name))
         except UserError:
             self._remove_all_but(other for other in checkpoint_names(self.directory) if other != name)
             raise
-        self._remove_all_but(checkpoint_names(self.directory)[: self.keep])
+        names = [other for other in checkpoint_names(self.directory) if other != self.passing or other == name]
+        self._remove_all_but(names[: self.keep])
+        self.passing = name if passing else None
 
     def restore(self) -> bool:
         """Go back to the newest checkpoint that can be read. Newer ones are set aside, as unreadable-step-N.

@@ -1,6 +1,7 @@
 """What the training of every model begins with: a directory for it, and perhaps the weights of a trained model."""
 
 import contextlib
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,19 +22,24 @@ from tfnmt.training.model_directory import (
 )
 from tfnmt.training.run_lock import lock_directory
 from tfnmt.training.run_record import RECORD, RunRecord, require_run, started_preset
+from tfnmt.training.signals import StopSignals
 
 OTHER_OUTPUT = "name another --output"
 
 
 @contextlib.contextmanager
-def open_run(directory: Path, preset: Any, resume: bool, measures: Sequence[str]) -> Iterator[None]:
-    """Within it, a run has a directory for itself: a new one, or that of a run that goes on.
+def open_run(directory: Path, preset: Any, resume: bool, measures: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Within it, a run has a directory for itself, a new one or that of a run that goes on, and signals end it in good
+    order.
 
     Args:
         directory: the model directory.
         preset: a configuration made of configurations, "training" among them.
         resume: whether the run that has begun there is to go on.
         measures: the dev scores by which the best weights may be selected.
+
+    Yields:
+        The arguments `signals` and `check_directory` of `TrainingRun`.
 
     Raises:
         UserError: there is no run to go on with, or it was started with other settings; without `resume`, there is
@@ -43,12 +49,18 @@ def open_run(directory: Path, preset: Any, resume: bool, measures: Sequence[str]
     require(selection in measures, "selection", selection, " or ".join(measures))
     if resume:
         require_run(directory)
-    with lock_directory(directory):
+
+    def way_out() -> str:
+        if not checkpoint_names(directory / CHECKPOINTS):
+            return "nothing is saved yet: start it again"
+        return f"tfnmt train-{preset.kind} --resume {shlex.quote(str(directory))} goes on"
+
+    with lock_directory(directory) as check_directory, StopSignals(way_out) as signals:
         if resume:
             _check_resumable(directory, preset)
         else:
             _check_free(directory)
-        yield
+        yield {"signals": signals, "check_directory": check_directory}
 
 
 def _check_free(directory):

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.progress import Progress
+from tfnmt.training.signals import StopSignals
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +31,10 @@ class TrainingRun:
     "dev_bleu", among others."""
     resuming: bool = False
     """Whether to go on from the newest readable checkpoint."""
+    signals: StopSignals = dataclasses.field(default_factory=StopSignals)
+    """Where it looks, after every batch, for a signal that is to end it."""
+    check_directory: Callable[[], None] = lambda: None
+    """Raises `UserError` where the directory is not the run's any more."""
     callbacks: Sequence[keras.callbacks.Callback] = ()
     """Further callbacks; at the end of an epoch they find the dev scores in the logs."""
 

@@ -5,7 +5,7 @@ import fcntl
 import logging
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import FileIO
 from pathlib import Path
 
@@ -18,11 +18,14 @@ LOCK = "run.lock"
 
 
 @contextlib.contextmanager
-def lock_directory(directory: str | Path) -> Iterator[None]:
+def lock_directory(directory: str | Path) -> Iterator[Callable[[], None]]:
     """Make a directory if need be, and keep other runs out of it until the context or the process ends.
 
     The operating system holds the lock for the process, so that a killed one leaves none. Reading a model needs none.
     A directory that is made here and stays empty is removed again.
+
+    Yields:
+        `check()`, which raises `UserError` where the directory, or the lock in it, has been removed or replaced.
 
     Raises:
         UserError: another run writes there; the directory cannot be made or written to.
@@ -37,7 +40,12 @@ def lock_directory(directory: str | Path) -> Iterator[None]:
             with file_errors(path, "name another --output"):
                 file.truncate(0)
                 file.write(f"process {os.getpid()} on {socket.gethostname()}".encode())
-            yield
+
+            def check() -> None:
+                if not _is_at(file, path):
+                    raise UserError(f"{path}: was removed or replaced while the run was writing there: the run ends")
+
+            yield check
         finally:
             with contextlib.suppress(OSError):
                 if _is_at(file, path):
@@ -69,4 +77,7 @@ def _open_locked(directory: Path) -> FileIO:
 
 def _is_at(file: FileIO, path: Path) -> bool:
     """Whether the open file is the one at `path`."""
-    return path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

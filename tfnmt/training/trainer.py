@@ -39,9 +39,7 @@ def train(run: TrainingRun) -> Progress:
         checkpoints.save()  # so that the run can go on from here without the files of its first weights
 
     while not run.is_over(progress):
-        left = run.batches_per_epoch - progress.batches
-        if configuration.steps is not None:
-            left = min(left, configuration.steps - progress.steps)
+        left = checkpoint_callback.batches_left()
         model.fit(
             run.batches(epoch, progress.batches).take(left).apply(tf.data.experimental.assert_cardinality(left)),
             initial_epoch=progress.epoch,

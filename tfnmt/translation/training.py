@@ -60,13 +60,13 @@ def train_translator(
         UserError: for everything wrong with the files, the configuration or the disk; another run writes there.
     """
     directory = Path(directory)
-    with open_run(directory, preset, resume, measures=("bleu", "loss")):
+    with open_run(directory, preset, resume, measures=("bleu", "loss")) as session:
         record = _record(directory, training_files, dev_files, resume)
         training_files, dev_files = (ParallelFiles(*paths) for paths in record.paths(directory))
-        return _train(directory, preset, record, training_files, dev_files, resume, make_callbacks)
+        return _train(directory, preset, record, training_files, dev_files, resume, session, make_callbacks)
 
 
-def _train(directory, preset, record, training_files, dev_files, resuming, make_callbacks):
+def _train(directory, preset, record, training_files, dev_files, resuming, session, make_callbacks):
     training = preset.training
     initial = None if resuming else initial_model(training, Translator)
     if resuming:
@@ -98,6 +98,7 @@ def _train(directory, preset, record, training_files, dev_files, resuming, make_
         batches_per_epoch=dropped.batches,
         dev_scores=_dev_scoring(trained, model, dev_files),
         resuming=resuming,
+        **session,
         callbacks=make_callbacks(model, dev_files) if make_callbacks else (),
     )
     save_description(model, directory, preset, record, resuming)

@@ -1,0 +1,67 @@
+"""Signals that end a run: at once or when it may, with a line; a second one ends the process."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tfnmt.errors import InterruptedBySignal, UserError
+from tfnmt.training.signals import SIGNALS, StopSignals
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_ends_at_once_what_may_be_ended(number):
+    handlers = [signal.getsignal(each) for each in SIGNALS]
+    with pytest.raises(InterruptedBySignal) as caught, StopSignals(lambda: "go on there"):
+        signal.raise_signal(number)
+    assert str(caught.value) == f"interrupted by {signal.Signals(number).name}; go on there"
+    assert caught.value.signal == number
+    assert [signal.getsignal(each) for each in SIGNALS] == handlers
+
+
+def test_a_signal_waits_until_what_is_begun_is_done():
+    with pytest.raises(InterruptedBySignal, match="^interrupted by SIGTERM$"), StopSignals() as signals:
+        signals.deferred = True
+        signal.raise_signal(signal.SIGTERM)
+        assert signals.received == signal.SIGTERM
+        signals.end()
+
+
+def test_what_is_made_of_the_exception_on_its_way_does_not_count():
+    """SentencePiece, in C++, makes a RuntimeError of whatever its iterator of lines raises."""
+    with pytest.raises(InterruptedBySignal), StopSignals():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt:
+            raise RuntimeError("INTERNAL: InterruptedBySignal") from None
+
+
+def test_other_errors_stay_what_they_are():
+    with pytest.raises(UserError), StopSignals() as signals:
+        signals.deferred = True
+        signal.raise_signal(signal.SIGTERM)
+        raise UserError("the disk is full")
+
+
+def test_ignored_signals_stay_ignored():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with StopSignals():
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_second_signal_ends_the_process_without_a_word():
+    program = """import signal
+from tfnmt.training.signals import StopSignals
+signal.signal(signal.SIGINT, signal.default_int_handler)
+with StopSignals() as signals:
+    signals.deferred = True
+    signal.raise_signal(signal.SIGINT)
+    print("first", flush=True)
+    signal.raise_signal(signal.SIGINT)
+    print("second", flush=True)"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (-signal.SIGINT, "first\n", "")

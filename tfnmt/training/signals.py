@@ -1,0 +1,57 @@
+"""SIGTERM, SIGHUP and Ctrl-C end what the program does in good order; a second one ends it at once."""
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import NoReturn, Self
+
+from tfnmt.errors import InterruptedBySignal
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class StopSignals:
+    """A context in which the first of these signals raises `InterruptedBySignal`, and a second one ends the process.
+
+    Signals that are ignored, as SIGHUP under `nohup`, stay ignored. Outside the main thread nothing is changed.
+
+    Args:
+        way_out: gives what the message is to say of how to go on.
+    """
+
+    def __init__(self, way_out: Callable[[], str] | None = None):
+        self.way_out = way_out
+        self.received = 0
+        """The signal that has come; 0: none."""
+        self.deferred = False
+        """Whether a signal only sets `received`. Whoever sets this looks there soon, and calls `end`."""
+        self.ended = False
+        self.before = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            handlers = {number: signal.getsignal(number) for number in SIGNALS}
+            self.before = {n: handler for n, handler in handlers.items() if handler not in (signal.SIG_IGN, None)}
+            for number in self.before:
+                signal.signal(number, self._receive)
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
+        if self.ended and not isinstance(error, InterruptedBySignal):
+            self.end()  # what `end` raised was lost on its way: C++ turns it into an error of its own
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        for other in self.before:
+            signal.signal(other, signal.SIG_DFL)
+        self.received = number
+        if not self.deferred:
+            self.end()
+
+    def end(self) -> NoReturn:
+        """Raise `InterruptedBySignal`, of the signal that has come."""
+        self.ended = True
+        message = f"interrupted by {signal.Signals(self.received).name}"
+        raise InterruptedBySignal(f"{message}; {self.way_out()}" if self.way_out else message, self.received)
