@@ -23,25 +23,16 @@ from tfnmt_programs.soak.disturbances import DISTURBANCES, disturb
 
 logger = logging.getLogger(__name__)
 
-_TRANSLATOR = ("train-translator", "--preset", "tiny", "--epochs", "6", "--set", "checkpoint_steps=50")
-_CLASSIFIER = (
-    "train-classifier",
-    "--task",
-    "snli",
-    "--preset",
-    "tiny",
-    "--epochs",
-    "6",
-    "--set",
-    "checkpoint_steps=50",
-)
+_OPTIONS = ("--preset", "tiny", "--epochs", "6", "--set", "checkpoint_steps=50")
+_TRANSLATOR = ("train-translator", *_OPTIONS)
+_CLASSIFIER = ("train-classifier", *_OPTIONS, "--task", "snli", "--encoder")
 CASES = {
     "float32": (*_TRANSLATOR, "micro_batches=1"),
     "float32_micro_batches": (*_TRANSLATOR, "micro_batches=2"),
     "bfloat16": (*_TRANSLATOR, "mixed_precision=true"),
     "accumulation_average": (*_TRANSLATOR, "accumulation_steps=3", "weight_average=0.99"),
-    "spinn": (*_CLASSIFIER, "--task", "snli", "--encoder", "spinn"),
-    "rl-spinn": (*_CLASSIFIER, "--task", "snli", "--encoder", "rl-spinn"),
+    "spinn": (*_CLASSIFIER, "spinn"),
+    "rl-spinn": (*_CLASSIFIER, "rl-spinn"),
 }
 """The verb and the options of the trainings, by name, without the directory."""
 LONGEST_WAIT = 40.0
