@@ -75,6 +75,7 @@ def test_it_trains_and_serves_from_an_empty_folder(command, tmp_path):
     assert finish("--version") == f"tfnmt {tfnmt.__version__}\n"
     assert finish("plot", "--help").startswith("usage: tfnmt plot ")
     small = ["--no-board", "--steps", "3", "--set", "selection=loss", *(f"{size}=8" for size in SIZES)]
+    small += ["bidirectional=false", "conditional=false", "attention=none"]
     assert finish("train-translator", "--output", "model", *small).startswith("model: best dev_loss ")
     assert finish("export", "--model", "model", "--name", "sample", "--beam-size", "1") == "saved_models/sample/1\n"
 

@@ -10,13 +10,19 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.commands.calls import call
-from tests.serving.conftest import publish
+from tests.serving.conftest import made, publish
 from tfnmt.commands.demo import translated_by_a_server
 from tfnmt.errors import UserError
 from tfnmt.training.model_directory import save_configuration, save_tokenizers, save_weights
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt_programs.asking import grpc_asker, rest_asker
 from tfnmt_programs.benchmarks.serving import in_process_rate, server_figures
+
+
+@pytest.fixture(scope="module")
+def small_model():
+    """What is exported here is not large."""
+    return made("word", bidirectional=False, conditional=False)
 
 
 @pytest.fixture
@@ -30,7 +36,8 @@ def asked(monkeypatch):
     return ask
 
 
-def test_export(model, tmp_path):
+def test_export(small_model, tmp_path):
+    model = small_model
     directory = tmp_path / "model"
     save_tokenizers(model, directory)
     save_configuration(model, directory)
@@ -96,7 +103,7 @@ def test_benchmark(echoes, tmp_path, start):
             server_figures(partial(make, address, "other"), ["a"], clients=2, seconds=0.1)
 
 
-def test_the_last_step_of_the_demo(model, sentences, tmp_path):
+def test_the_last_step_of_the_demo(small_model, sentences, tmp_path):
     """The server is a process of its own there."""
-    expected = model.translate(sentences[:3], beam_size=5)
-    assert translated_by_a_server(model, tmp_path, sentences[:3]) == (expected, "demo/1")
+    expected = small_model.translate(sentences[:3], beam_size=5)
+    assert translated_by_a_server(small_model, tmp_path, sentences[:3]) == (expected, "demo/1")

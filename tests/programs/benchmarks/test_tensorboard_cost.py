@@ -18,7 +18,7 @@ def test_the_cost_of_writing_for_tensorboard(tmp_path):
         Path(file.source).write_text("a b a\tc d\nb a\td d c\n" * 4)
     sizes = dict.fromkeys(("source_embedding_size", "target_embedding_size", "encoder_units", "attention_units"), 2)
     preset = Preset(
-        model=TranslatorConfiguration(**sizes, decoder_units=4),
+        model=TranslatorConfiguration(**sizes, decoder_units=4, bidirectional=False, conditional=False),
         text=TextConfiguration(tokenizer="words", vocabulary_size=9),
         training=TrainingConfiguration(epochs=2),
     )
