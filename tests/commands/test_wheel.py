@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import time
+import urllib.error
 import urllib.request
 import venv
 import zipfile
@@ -63,6 +65,14 @@ def test_it_holds_the_library_and_the_programs_and_nothing_else(wheel):
     assert {f"{information}/METADATA", f"{information}/licenses/LICENSE"} <= set(names)
 
 
+def ready(rest):
+    try:
+        return urllib.request.urlopen(f"{rest}/health/ready", timeout=60).status == 200
+    except urllib.error.HTTPError as error:
+        assert error.code == 503
+        return False
+
+
 def test_it_trains_and_serves_from_an_empty_folder(command, tmp_path):
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
@@ -86,6 +96,8 @@ def test_it_trains_and_serves_from_an_empty_folder(command, tmp_path):
     try:
         _, rest, *_ = server.stdout.readline().split()
         assert rest.startswith("http://127.0.0.1:")
+        while not ready(rest):
+            time.sleep(0.05)
         request = urllib.request.Request(
             f"{rest}/v1/models/sample:predict", json.dumps({"instances": ["The dog sees a red ball."]}).encode()
         )

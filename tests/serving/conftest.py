@@ -3,17 +3,19 @@
 import asyncio
 import shutil
 import threading
+import time
 
 import keras
 import numpy as np
 import pytest
+import requests
 import tensorflow as tf
 
 from tfnmt.data.samples.translation import sample_pairs
-from tfnmt.serving.batching import BatchingOptions
 from tfnmt.serving.export import export
 from tfnmt.serving.files import register
-from tfnmt.serving.server import Address, serve
+from tfnmt.serving.options import Address, BatchingOptions
+from tfnmt.serving.server import serve
 from tfnmt.text.tokenizers import END, SubwordTokenizer, WordTokenizer
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.search_configuration import SearchConfiguration
@@ -116,13 +118,25 @@ def publish(saved, directory, name, version):
 
 
 class Running:
-    """A server in a thread of this process."""
+    """A server in a thread of this process; its models are loaded, unless `loaded` is False."""
 
-    def __init__(self, directory, options):
+    def __init__(self, directory, options, loaded=True):
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(directory, options), daemon=True)
         self._thread.start()
         assert self._ready.wait(60)
+        while loaded and self._get("/health").json()["status"] == "loading":
+            time.sleep(0.005)
+
+    def _get(self, path):
+        return requests.get(self.rest + path, timeout=60)
+
+    def wait_for(self, path, status):
+        """Wait until a GET of this path is answered with this status."""
+        end = time.monotonic() + 60
+        while self._get(path).status_code != status:
+            assert time.monotonic() < end
+            time.sleep(0.005)
 
     def _run(self, directory, options):
         async def main():
@@ -138,7 +152,8 @@ class Running:
         self._ready.set()
 
     def stop(self):
-        self._loop.call_soon_threadsafe(self._stop.set)
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(60)
         assert not self._thread.is_alive()
 

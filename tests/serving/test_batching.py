@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from tfnmt.serving.batching import Batcher, BatchingOptions
+from tfnmt.serving.batching import Batcher
+from tfnmt.serving.options import BatchingOptions
 from tfnmt.serving.requests import RequestError
 
 

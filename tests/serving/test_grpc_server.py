@@ -44,7 +44,7 @@ def served(clients, **limits):
             await go.wait()
             return message
 
-        server = GrpcServer(Limits(last_seconds=0.3, **limits), maximum_message=1000)
+        server = GrpcServer(Limits(last_seconds=0.3, **limits))
         handlers = {
             "Now": grpc.unary_unary_rpc_method_handler(now),
             "Later": grpc.unary_unary_rpc_method_handler(later),
@@ -94,7 +94,7 @@ def test_calls_are_limited_and_half_sent_ones_do_not_take_the_place_of_others_fo
 def test_errors_of_a_call():
     async def clients(port, channel, go, server):
         codes = []
-        for message in (b"a" * 2000, None):
+        for message in (bytes(2 << 20), None):
             call = channel.stream_unary("/echo/Now")()
             if message is not None:
                 await call.write(message)
@@ -122,10 +122,10 @@ def test_stopping_answers_what_has_arrived_and_waits_for_no_one_else():
 
 def test_a_port_in_use():
     async def main():
-        server = GrpcServer(Limits(), 1000)
+        server = GrpcServer(Limits())
         port = server.bind("127.0.0.1", 0)
         with pytest.raises(UserError, match=f"127.0.0.1:{port}: cannot listen: choose another --grpc-port"):
-            GrpcServer(Limits(), 1000).bind("127.0.0.1", port)
+            GrpcServer(Limits()).bind("127.0.0.1", port)
         await server.stop()
 
     asyncio.run(main())

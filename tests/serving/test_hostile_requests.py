@@ -11,7 +11,7 @@ from tensorflow.core.framework.types_pb2 import DT_FLOAT, DT_INT32, DT_STRING, D
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 
 from tests.serving.conftest import Running, publish
-from tfnmt.serving.batching import BatchingOptions
+from tfnmt.serving.options import BatchingOptions
 from tfnmt_programs.measuring import peak_memory, reset_peak_memory, resident_memory
 
 PREDICT = "/tensorflow.serving.PredictionService/Predict"

@@ -19,11 +19,11 @@ import tensorflow as tf
 
 from tests.serving.conftest import Running, publish
 from tfnmt.errors import UserError
-from tfnmt.serving.batching import BatchingOptions
 from tfnmt.serving.client import PredictError, connect
 from tfnmt.serving.http_server import listening
 from tfnmt.serving.limits import Limits
-from tfnmt.serving.server import Address, batching_options, run_server
+from tfnmt.serving.options import Address, BatchingOptions, batching_options
+from tfnmt.serving.server import run_server
 
 ROOT = Path(__file__).resolve().parents[2]
 CODES = {"rest": {"unknown": 404, "invalid": 400}, "grpc": {"unknown": "NOT_FOUND", "invalid": "INVALID_ARGUMENT"}}
@@ -178,7 +178,8 @@ def test_other_paths(server):
     assert status == 400 and "method_name" in answer["error"]
     response = requests.get(f"{server.rest}/v1/models/other", timeout=30)
     assert (response.status_code, response.json()) == (404, {"error": "Could not find any versions of model other"})
-    assert requests.get(f"{server.rest}/health", timeout=30).json() == {"status": "ok"}
+    ready = {"status": "ready", "models": {"echo": "ready"}}
+    assert requests.get(f"{server.rest}/health", timeout=30).json() == ready
     assert requests.get(f"{server.rest}/v1/models", timeout=30).json() == {"models": {"echo": [1]}}
 
 
@@ -344,7 +345,7 @@ def test_an_exported_translator(exported, model, sentences, start):
                     np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-4, atol=1e-5)
 
 
-def test_accepted_requests_are_answered_before_the_server_stops(echoes, tmp_path):
+def test_a_process_lives_at_once_and_answers_accepted_requests_before_it_stops(echoes, tmp_path):
     publish(echoes[0], tmp_path, "echo", 1)
     options = ["--models", tmp_path, "--rest-port", "0", "--grpc-port", "0", "--max-batch-size", "2"]
     process = subprocess.Popen(
@@ -354,6 +355,12 @@ def test_accepted_requests_are_answered_before_the_server_stops(echoes, tmp_path
         text=True,
     )
     _, rest, _, grpc = process.stdout.readline().split()
+    # It answers before TensorFlow is imported, which takes seconds.
+    assert requests.get(f"{rest}/health/live", timeout=30).status_code == 200
+    for path in ("/health/ready", "/v1/models/echo"):
+        response = requests.get(rest + path, timeout=30)
+        assert (response.status_code, response.json()["error"]) == (503, "the server is starting")
+    wait_for(lambda: requests.get(f"{rest}/health/ready", timeout=30).status_code == 200)
     started = threading.Barrier(9)
 
     def ask(i):

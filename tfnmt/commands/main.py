@@ -38,7 +38,8 @@ def dispatch(arguments: Sequence[str]) -> NoReturn:
     if verb not in VERBS:
         sys.exit(complain(f"error: unknown verb {verb!r}{nearest_name(verb, VERBS)}; --help lists all verbs", 2))
     command = load_command(verb)
-    run(command.main, command_parser(verb, command), options)
+    tensorflow = getattr(command, "IMPORT_TENSORFLOW", True)
+    run(command.main, command_parser(verb, command), options, tensorflow)
 
 
 def answer_without_verb(arguments: Sequence[str]) -> NoReturn:

@@ -29,7 +29,10 @@ INSTALL = "in a checkout, run `make`, then use .venv/bin/python; elsewhere, `pip
 
 
 def run(
-    main: Callable[[argparse.Namespace, TextIO], None], parser: CommandParser, options: Sequence[str] | None = None
+    main: Callable[[argparse.Namespace, TextIO], None],
+    parser: CommandParser,
+    options: Sequence[str] | None = None,
+    tensorflow: bool = True,
 ) -> NoReturn:
     """Parse the options, call `main(arguments, output)`, exit with the status told above.
 
@@ -37,6 +40,7 @@ def run(
         main: what the command does.
         parser: of its options.
         options: to parse (default: those of the command line).
+        tensorflow: import it before `main` is called; if not, `main` does.
     """
     for name, mode in (("stdin", "r"), ("stderr", "w")):  # closed ones are as good as empty
         if getattr(sys, name) is None:
@@ -51,7 +55,8 @@ def run(
             parser.error(f"--{option} is empty")
     try:
         with contextlib.redirect_stdout(sys.stderr), logging_to_standard_error(), StopSignals():
-            import_tensorflow()
+            if tensorflow:
+                import_tensorflow()
             main(arguments, output)
         output.flush()
         status = 0

@@ -5,6 +5,10 @@ import os
 from typing import TextIO
 
 from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.run import import_tensorflow
+
+IMPORT_TENSORFLOW = False
+"""The server imports it itself: it lives before."""
 
 
 def add_options(parser: CommandParser) -> None:
@@ -43,14 +47,15 @@ def milliseconds(text: str) -> float:
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
-    from tfnmt.serving.server import Address, batching_options, run_server
+    from tfnmt.serving.options import Address, batching_options
+    from tfnmt.serving.server import run_server
 
-    def ready(address):
+    def opened(address):
         host = f"[{address.host}]" if ":" in address.host else address.host
         print(f"REST http://{host}:{address.rest_port} gRPC {host}:{address.grpc_port}", file=output, flush=True)
 
     options = batching_options(arguments.models, arguments.max_batch_size, arguments.batch_wait_ms)
     address = Address(arguments.host, arguments.rest_port, arguments.grpc_port)
-    run_server(arguments.models, address, options, ready)
+    run_server(arguments.models, address, options, opened, import_tensorflow)
     output.flush()
     os._exit(0)  # nothing is left to save, and Python would wait for a model that is being loaded

@@ -4,9 +4,12 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+import requests
 
 import tfnmt
 from tfnmt.errors import UserError
@@ -42,6 +45,17 @@ def server_process(models: Path | str, *options: str, checkout: Path | str | Non
             line = process.stdout.readline().split()  # type: ignore[union-attr]  # a pipe, as asked for
             if not line:
                 raise UserError("the server did not start")
+            _wait_until_loaded(line[1], process)
             yield ServerProcess(line[1], f"grpc://{line[3]}", process)
         finally:
             process.terminate()
+
+
+def _wait_until_loaded(url, process):
+    """Wait until the server has loaded its models, or refused them."""
+    with requests.Session() as session:
+        session.trust_env = False  # no proxy between a client and its server
+        while session.get(f"{url}/health", timeout=60).json()["status"] == "loading":
+            if process.poll() is not None:
+                raise UserError("the server did not start")
+            time.sleep(0.05)

@@ -9,24 +9,11 @@ from itertools import pairwise
 import numpy as np
 import tensorflow as tf
 
+from tfnmt.serving.options import BatchingOptions
 from tfnmt.serving.requests import invalid, unavailable
 
 Arrays = dict[str, np.ndarray]
 """Inputs or outputs of a signature by name; the first dimension of each counts the rows."""
-
-
-@dataclass(frozen=True)
-class BatchingOptions:
-    """How many rows a batch has, and how long it waits for them. The parameters of TensorFlow Serving's batching."""
-
-    max_batch_size: int = 32
-    """Rows of one batch at most; a larger request is split."""
-    wait_seconds: float = 0.005
-    """How long the first request of a batch waits for others."""
-    threads: int = 2
-    """Batches computed at the same time."""
-    max_enqueued_batches: int = 64
-    """Full batches that may wait in the queue; further requests are refused."""
 
 
 @dataclass

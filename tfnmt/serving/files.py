@@ -7,7 +7,6 @@ from google.protobuf import text_format
 from tensorflow_serving.config.model_server_config_pb2 import ModelConfig, ModelServerConfig
 
 from tfnmt.errors import UserError
-from tfnmt.files import atomic_write
 
 MODELS, BATCHING, MONITORING, COMPOSE = "models.config", "batching.config", "monitoring.config", "compose.yaml"
 # The folder of servables within the container. In a base_path, it stands for the folder that models.config is in.
@@ -64,6 +63,8 @@ def version_numbers(folder: str | Path) -> list[int]:
 
 def register(directory: str | Path, name: str) -> None:
     """List a model in models.config, unless it is there; write the other files where they are missing."""
+    from tfnmt.files import atomic_write  # imports TensorFlow; who only reads these files can do without
+
     directory = Path(directory)
     path = directory / MODELS
     server = read_models(directory) if path.exists() else ModelServerConfig()

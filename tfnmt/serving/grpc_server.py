@@ -7,7 +7,7 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from tfnmt.errors import UserError
-from tfnmt.serving.limits import Limits
+from tfnmt.serving.limits import MAXIMUM_BODY, Limits
 
 
 class GrpcServer:
@@ -15,14 +15,13 @@ class GrpcServer:
 
     Args:
         limits: what a client may take.
-        maximum_message: bytes of one request.
     """
 
-    def __init__(self, limits: Limits, maximum_message: int):
+    def __init__(self, limits: Limits):
         self._limits = limits
         options = [
             ("grpc.so_reuseport", 0),  # a port that is taken is an error
-            ("grpc.max_receive_message_length", maximum_message),
+            ("grpc.max_receive_message_length", MAXIMUM_BODY),
             ("grpc.server_handshake_timeout_ms", int(limits.head_seconds * 1e3)),
             ("grpc.max_connection_idle_ms", int(limits.idle_seconds * 1e3)),
             ("grpc.keepalive_time_ms", int(limits.unread_seconds * 1e3)),  # a client that does not answer it is gone

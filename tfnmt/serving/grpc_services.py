@@ -5,6 +5,7 @@ import logging
 
 import grpc
 import tensorflow as tf
+from grpc_health.v1.health_pb2_grpc import add_HealthServicer_to_server
 from tensorflow_serving.apis.model_management_pb2 import ReloadConfigResponse
 from tensorflow_serving.apis.model_service_pb2_grpc import ModelServiceServicer, add_ModelServiceServicer_to_server
 from tensorflow_serving.apis.predict_pb2 import PredictResponse
@@ -13,6 +14,7 @@ from tensorflow_serving.apis.prediction_service_pb2_grpc import (
     add_PredictionServiceServicer_to_server,
 )
 
+from tfnmt.serving.health import Health
 from tfnmt.serving.metadata import model_metadata, model_status
 from tfnmt.serving.proto_tensors import string_arrays
 from tfnmt.serving.requests import RequestError, invalid
@@ -22,7 +24,8 @@ logger = logging.getLogger(__name__)
 
 
 def add_services(server: grpc.aio.Server, service: Service) -> None:
-    """Let a server answer by both services."""
+    """Let a server answer by TensorFlow Serving's two services, and gRPC's health service."""
+    add_HealthServicer_to_server(Health(service.readiness), server)
     add_PredictionServiceServicer_to_server(_Prediction(service), server)
     add_ModelServiceServicer_to_server(_Model(service), server)
 

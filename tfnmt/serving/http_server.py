@@ -20,15 +20,17 @@ class HttpServer(uvicorn.Server):
     """Serves an ASGI application until `should_exit` is set; then all requests that have arrived are answered.
 
     Args:
-        application: the ASGI application.
-        limits: `Limits`.
+        application: the ASGI application; another one may take its place in the attribute of that name.
+        limits: what a client may take.
     """
 
     def __init__(self, application: Any, limits: Limits):
+        self.application = application
         self._limits = limits
         protocol: Any = functools.partial(_Protocol, limits)
         config = uvicorn.Config(
-            application,
+            self._answer,
+            interface="asgi3",
             http=protocol,
             ws="none",
             lifespan="off",
@@ -37,6 +39,9 @@ class HttpServer(uvicorn.Server):
             timeout_keep_alive=limits.idle_seconds,  # type: ignore[arg-type]  # a float will do
         )
         super().__init__(config)
+
+    async def _answer(self, scope, receive, send):
+        await self.application(scope, receive, send)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

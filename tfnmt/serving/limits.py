@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+MAXIMUM_BODY = 1 << 20  # bytes of one request
+
 
 @dataclass(frozen=True)
 class Limits:

@@ -13,7 +13,8 @@ from tensorflow_serving.config.model_server_config_pb2 import ModelConfig, Model
 
 from tfnmt.errors import UserError
 from tfnmt.serving.files import MODELS, base_path, read_models, version_numbers
-from tfnmt.serving.requests import invalid, not_found
+from tfnmt.serving.health import LOADING, READY, UNAVAILABLE
+from tfnmt.serving.requests import invalid, not_found, unavailable
 from tfnmt.serving.versions import Version
 
 State = ModelVersionStatus.State
@@ -25,6 +26,8 @@ class _Model:
     config: ModelConfig
     available: dict[int, Version] = field(default_factory=dict)
     states: dict[int, tuple[int, str]] = field(default_factory=dict)  # version → (state, error message)
+    loading: bool = True
+    """Until all its versions have been loaded, or refused, for the first time."""
     failed: dict[int, list] = field(default_factory=dict)  # version → `_fingerprint` of the files that failed to load
 
     @property
@@ -82,6 +85,8 @@ class Models:
             number = model.config.version_labels[label]
         if model and number is None:
             number = max(model.available, default=None)
+        if model and model.loading and number not in model.available:
+            raise unavailable(f"model {name} is being loaded: {choice}")
         if model is None or number not in model.available:
             raise not_found(f"Servable not found for request: {choice}")
         return model.available[number]
@@ -93,6 +98,8 @@ class Models:
             RequestError: there is no such model or version.
         """
         model = self._models.get(name)
+        if model and model.loading and not model.states:
+            raise unavailable(f"model {name} is being loaded")
         states = model.states if model else {}
         states = {n: states[n] for n in sorted(states, reverse=True) if number in (None, n)}
         if not states:
@@ -107,6 +114,13 @@ class Models:
     def available(self) -> dict[str, list[int]]:
         """{model: the numbers of its available versions}."""
         return {name: sorted(model.available) for name, model in self._models.items()}
+
+    def readiness(self) -> dict[str, str]:
+        """{model: READY, LOADING or UNAVAILABLE}; once loaded, it is ready as long as any version is available."""
+        return {
+            name: LOADING if model.loading else READY if model.available else UNAVAILABLE
+            for name, model in self._models.items()
+        }
 
     async def update(self) -> None:
         """Read models.config if it has changed, then load new versions and drop those that are gone."""
@@ -170,6 +184,7 @@ class Models:
                 self._complain(f"model {name}", problem)
             else:
                 self._problems.pop(f"model {name}", None)
+            model.loading = False
 
     def _complain(self, about, problem, **options):
         """Log a problem, once as long as it stays the same."""

@@ -7,7 +7,6 @@ import grpc
 import numpy as np
 from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
 
-MAXIMUM_BODY = 1 << 20  # bytes of one request
 MAXIMUM_ROWS = 1024  # texts in one request
 MAXIMUM_TEXT = 20_000  # bytes of one text; a model reads some hundred words
 _LONGEST_MESSAGE = 500  # characters

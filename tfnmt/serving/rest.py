@@ -12,9 +12,11 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from tfnmt.serving.files import METRICS_PATH
+from tfnmt.serving.health import health_routes
 from tfnmt.serving.json_tensors import format_response, parse_request
+from tfnmt.serving.limits import MAXIMUM_BODY
 from tfnmt.serving.metadata import model_metadata, model_status, signature_map
-from tfnmt.serving.requests import HTTP_STATUS, MAXIMUM_BODY, RequestError, invalid
+from tfnmt.serving.requests import HTTP_STATUS, RequestError, invalid
 from tfnmt.serving.service import Service
 
 _PATH = re.compile(
@@ -53,10 +55,6 @@ def rest_application(service: Service) -> Starlette:
     async def models(_):
         return JSONResponse({"models": service.models.available()})
 
-    async def health(_):
-        healthy = service.healthy()
-        return JSONResponse({"status": "ok" if healthy else "unavailable"}, 200 if healthy else 503)
-
     async def metrics(_):
         return Response(generate_latest(service.metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
@@ -67,7 +65,7 @@ def rest_application(service: Service) -> Starlette:
     return Starlette(
         routes=[
             Route("/", page),
-            Route("/health", health),
+            *health_routes(service.readiness),
             Route(METRICS_PATH, metrics),
             Route("/v1/models", models),
             Route("/{path:path}", model, methods=["GET", "POST"]),

@@ -3,13 +3,17 @@
 import contextlib
 import time
 from collections.abc import Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 import grpc
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from tfnmt.serving.batching import Arrays
+from tfnmt.serving.health import UNAVAILABLE
 from tfnmt.serving.models import Models
+from tfnmt.serving.options import BatchingOptions
 from tfnmt.serving.requests import RequestError, check_texts
 from tfnmt.serving.versions import Version
 
@@ -35,6 +39,21 @@ class Metrics:
         self.waiting = Gauge("tfnmt_waiting_rows", "Rows waiting for a batch", registry=self.registry)
 
 
+def create_service(directory: str | Path, options: BatchingOptions) -> "Service":
+    """The service over a folder of servables; its models are not loaded yet.
+
+    Raises:
+        UserError: models.config is missing or broken.
+    """
+    metrics = Metrics()
+    executor = ThreadPoolExecutor(options.threads, "batch")
+
+    def load_version(name: str, path: Path) -> Version:
+        return Version(path, executor, options, metrics.batch_rows.labels(name).observe)
+
+    return Service(Models(directory, load_version), metrics, executor)
+
+
 @dataclass
 class Measurement:
     """The labels of a request's metrics; `signature` is set once it is known."""
@@ -49,17 +68,24 @@ class Service:
     Args:
         models: `Models`.
         metrics: `Metrics`.
+        executor: the threads that compute.
     """
 
-    def __init__(self, models: Models, metrics: Metrics):
+    def __init__(self, models: Models, metrics: Metrics, executor: Executor):
         self.models = models
         self.metrics = metrics
         self.stopping = False
+        self._executor = executor
         metrics.waiting.set_function(models.waiting_rows)
 
-    def healthy(self) -> bool:
-        """Whether every model has an available version and the server is not about to stop."""
-        return not self.stopping and all(self.models.available().values())
+    def readiness(self) -> dict[str, str]:
+        """{model: READY, LOADING or UNAVAILABLE}; none is ready once the server is about to stop."""
+        readiness = self.models.readiness()
+        return dict.fromkeys(readiness, UNAVAILABLE) if self.stopping else readiness
+
+    def close(self) -> None:
+        """Compute no more."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
 
     async def compute(self, version: Version, signature: str, inputs: Arrays) -> Arrays:
         """Outputs of a version's signature.

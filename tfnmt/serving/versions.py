@@ -11,8 +11,9 @@ from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
-from tfnmt.serving.batching import Arrays, Batcher, BatchingOptions
+from tfnmt.serving.batching import Arrays, Batcher
 from tfnmt.serving.export import WARM_UP
+from tfnmt.serving.options import BatchingOptions
 from tfnmt.serving.requests import invalid
 
 DEFAULT_SIGNATURE = "serving_default"

@@ -1,0 +1,44 @@
+"""What a server is started with."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tfnmt.serving.files import batching_values
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the server listens. Port 0 is any free port."""
+
+    host: str = "127.0.0.1"
+    rest_port: int = 8501
+    grpc_port: int = 8500
+
+
+@dataclass(frozen=True)
+class BatchingOptions:
+    """How many rows a batch has, and how long it waits for them. The parameters of TensorFlow Serving's batching."""
+
+    max_batch_size: int = 32
+    """Rows of one batch at most; a larger request is split."""
+    wait_seconds: float = 0.005
+    """How long the first request of a batch waits for others."""
+    threads: int = 2
+    """Batches computed at the same time."""
+    max_enqueued_batches: int = 64
+    """Full batches that may wait in the queue; further requests are refused."""
+
+
+def batching_options(
+    directory: str | Path, max_batch_size: int | None = None, batch_wait_ms: float | None = None
+) -> BatchingOptions:
+    """The options in batching.config of a folder of servables; the arguments override it."""
+    values = batching_values(directory)
+    default = BatchingOptions()
+    wait = values.get("batch_timeout_micros", default.wait_seconds * 1e6) / 1e6
+    return BatchingOptions(
+        max_batch_size=max_batch_size or values.get("max_batch_size", default.max_batch_size),
+        wait_seconds=wait if batch_wait_ms is None else batch_wait_ms / 1e3,
+        threads=values.get("num_batch_threads", default.threads),
+        max_enqueued_batches=values.get("max_enqueued_batches", default.max_enqueued_batches),
+    )
