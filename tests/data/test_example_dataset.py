@@ -77,7 +77,7 @@ def test_sick_and_logic(tmp_path):
     assert [example.label for example in ExampleDataset(TASKS["logic"], path)] == list(range(7))
 
 
-SENTIMENT = ["(3 (2 It) (4 (4 works) (1 !)))", "(2 (3 a) (1 b))", "(0 bad)"]
+SENTIMENT = ["(3 (2 It) (4 (4 works) (1 !)))", "(2 (3 a) (1 b))", "", "(0 bad)"]
 
 
 def test_sentiment(tmp_path):
@@ -86,7 +86,7 @@ def test_sentiment(tmp_path):
     assert [example.phrase_labels for example in five] == [[2, 4, 1, 4, 3], [3, 1, 2], [0]]
     assert [example.label for example in five] == [3, 2, 0]
     assert [example.phrase_labels for example in two] == [[-1, 1, 0, 1, 1], [0]]
-    assert two.summary.skipped == {"neutral": 1}
+    assert five.summary.skipped == {"empty": 1} and two.summary.skipped == {"neutral": 1, "empty": 1}
     flat = ExampleDataset(TASKS["sst2"], path, SentenceReader(parses=False))
     assert list(flat) == [Example((Sentence(["It", "works", "!"]),), 1), Example((Sentence(["bad"]),), 0)]
 

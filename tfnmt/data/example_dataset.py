@@ -14,7 +14,8 @@ from typing import BinaryIO
 import numpy as np
 
 from tfnmt.data.examples import Example, SentenceReader, SkippedExampleError
-from tfnmt.data.lines import BYTE_ORDER_MARK
+from tfnmt.data.lines import BYTE_ORDER_MARK, count_lines
+from tfnmt.data.progress import log_progress
 from tfnmt.data.tasks.task import LineReader, Task
 from tfnmt.errors import UserError
 
@@ -119,7 +120,8 @@ class ExampleDataset:
         """Reads a whole file: every example that is not skipped, and the byte offset of its line."""
         offset, read_line = 0, None
         with _open(path) as file:
-            for number, line in enumerate(file, start=1):
+            lines = log_progress(file, f"{path}, reading", count_lines(path))
+            for number, line in enumerate(lines, start=1):
                 place = f"{path}, line {number}"
                 try:
                     text = _decode(line)

@@ -72,6 +72,20 @@ def batch_lines(lines: Iterable[Item], size: int) -> Iterator[list[Item]]:
         raise
 
 
+def count_lines(path: str | Path) -> int | None:
+    """The number of lines of a plain file, a quick look; None of a compressed one or one that cannot be read."""
+    if is_compressed(path) or not Path(path).is_file():
+        return None
+    try:
+        with open(path, "rb") as file:
+            ends, last = 0, b"\n"
+            while part := file.read(2**20):
+                ends, last = ends + part.count(b"\n"), part[-1:]
+    except OSError:
+        return None
+    return ends + (last != b"\n")
+
+
 def is_compressed(path: str | Path) -> bool:
     """Whether the name ends in .gz."""
     return Path(path).suffix == ".gz"

@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfnmt.data.batching_configuration import BatchingConfiguration
+from tfnmt.data.progress import log_progress
 from tfnmt.errors import UserError
 from tfnmt.text import framing
 from tfnmt.text.tokenizers import PADDING, Tokenizer
@@ -128,8 +129,13 @@ def count_dropped(
     source_tokenizer: Tokenizer,
     target_tokenizer: Tokenizer,
     configuration: BatchingConfiguration,
+    total: int | None = None,
 ) -> Dropped:
     """Count what `training_batches` keeps and drops of `pairs`; reads them once.
+
+    Args:
+        pairs, source_tokenizer, target_tokenizer, configuration: as for `training_batches`.
+        total: the number of pairs, for the lines in the log that tell how long it will take.
 
     Raises:
         UserError: nothing is left to train on.
@@ -145,7 +151,8 @@ def count_dropped(
     boundaries, batch_sizes = _buckets(configuration)
     bucket_counts = np.zeros(len(batch_sizes), np.int64)
     lines_before = 0
-    for outcome, length in pairs.batch(_ENCODED_AT_ONCE).map(filtered, num_parallel_calls=2).as_numpy_iterator():
+    outcomes = pairs.batch(_ENCODED_AT_ONCE).map(filtered, num_parallel_calls=2).as_numpy_iterator()
+    for outcome, length in log_progress(outcomes, "encoding, to count the batches", total, _ENCODED_AT_ONCE):
         for value, name in enumerate(_OUTCOMES):
             (lines,) = np.nonzero(outcome == value)
             counts[name] += len(lines)

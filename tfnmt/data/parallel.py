@@ -10,7 +10,8 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from tfnmt.data.lines import BYTE_ORDER_MARK, is_compressed, read_lines
+from tfnmt.data.lines import BYTE_ORDER_MARK, count_lines, is_compressed, read_lines
+from tfnmt.data.progress import log_progress
 from tfnmt.errors import UserError
 
 
@@ -100,7 +101,8 @@ def _require_tsv(path: str | Path) -> None:
 def _check(path: str | Path, tabs: int | None = None) -> int:
     """The number of lines of a file. Every line must have `tabs` TABs, unless that is None."""
     number = 0
-    for number, line in enumerate(read_lines(path), start=1):
+    lines = log_progress(read_lines(path), f"{path}, reading", count_lines(path))
+    for number, line in enumerate(lines, start=1):
         found = line.count("\t")
         if tabs is not None and found != tabs:
             raise UserError(f"{path}, line {number}: {found} TABs; there must be one, between source and target")

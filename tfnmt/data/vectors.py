@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from tfnmt.data.lines import read_lines
+from tfnmt.data.lines import count_lines, read_lines
+from tfnmt.data.progress import log_progress
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizer import SPECIAL_TOKENS
 from tfnmt.text.tokenizers import PADDING, WordTokenizer
@@ -90,7 +91,8 @@ def vectors_size(path: str | Path) -> int:
 def _read_text(path: Path, vocabulary: Mapping[str, int]) -> Iterator[tuple[str, np.ndarray]]:
     """The words of the vocabulary in the file, with their vectors. GloVe's words that contain spaces are skipped."""
     size = None
-    for number, line in enumerate(read_lines(path), start=1):
+    lines = log_progress(read_lines(path), f"{path}, reading", count_lines(path))
+    for number, line in enumerate(lines, start=1):
         line = line.rstrip(" ")
         word, _, rest = line.partition(" ")
         values = rest.count(" ") + 1 if rest else 0

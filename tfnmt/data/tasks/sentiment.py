@@ -22,6 +22,8 @@ class SST(Task):
 
     def read_line(self, line: str, reader: SentenceReader) -> Example:
         """The sentence of a labelled tree. It is skipped if the whole sentence has no class."""
+        if not line:
+            raise SkippedExampleError("empty")
         words, transitions, annotations = reader.parse(from_labelled_brackets, line)
         try:
             phrase_labels = [self.classes["01234".index(annotation)] for annotation in annotations]
