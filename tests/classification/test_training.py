@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 import tfnmt
+from tests.live_graphs import LiveGraphs
 from tfnmt.classification.presets import CLASSIFIER_PRESETS, ClassifierPreset
 from tfnmt.classification.training import train_classifier
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
+from tfnmt.inspection.classification_callbacks import tensorboard_callbacks
 from tfnmt.training import callbacks
 from tfnmt.training.run_record import started_preset
 
@@ -38,7 +40,12 @@ class Killed(BaseException):
 def test_a_killed_and_resumed_run_gives_the_same_weights(files, tmp_path, monkeypatch):
     """With rl-spinn, since its random state must be restored too."""
     preset = small("encoder=rl-spinn")
-    model, progress = train_classifier(tmp_path / "whole", preset, *files)
+    graphs = LiveGraphs()
+    board = tensorboard_callbacks(tmp_path / "whole", preset)
+    model, progress = train_classifier(
+        tmp_path / "whole", preset, *files, make_callbacks=lambda *of_run: [*board(*of_run), graphs]
+    )
+    assert graphs.counts[0] == graphs.counts[1], "a graph that is traced anew each epoch would never be freed"
     original, done = callbacks.CheckpointCallback.on_train_batch_end, []
 
     def with_end(self, *arguments, **named):

@@ -9,6 +9,7 @@ import tensorflow as tf
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import plugin_data_pb2
 
+from tests.live_graphs import LiveGraphs
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.inspection.tensorboard import TrainingSummaries
@@ -23,7 +24,8 @@ SETTINGS += ["bidirectional=false", "conditional=false"]  # sooner traced
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """The directory and model of a run with TensorBoard's callbacks, and the model of the same run without them."""
+    """The directory and model of a run with TensorBoard's callbacks, the model of the same run without them, and how
+    many graphs were alive after each epoch of the first."""
     directory = tmp_path_factory.mktemp("runs")
     files = []
     for split, count in (("train", 104), ("dev", 7)):
@@ -34,9 +36,12 @@ def runs(tmp_path_factory):
     preset = PRESETS["tiny"].override(SETTINGS)
     with_callbacks, plain = directory / "with_callbacks", directory / "plain"
     callbacks = tensorboard_callbacks(with_callbacks, preset, profile_steps=(3, 4))
-    model, _ = train_translator(with_callbacks, preset, *files, make_callbacks=callbacks)
+    graphs = LiveGraphs()
+    model, _ = train_translator(
+        with_callbacks, preset, *files, make_callbacks=lambda *of_run: [*callbacks(*of_run), graphs]
+    )
     plain_model, _ = train_translator(plain, preset, *files)
-    return with_callbacks, model, plain_model
+    return with_callbacks, model, plain_model, graphs.counts
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +58,12 @@ def values(events, tag):
 def test_writing_changes_no_weight(runs):
     for weight, plain in zip(runs[1].get_weights(), runs[2].get_weights(), strict=True):
         np.testing.assert_array_equal(weight, plain)
+
+
+def test_no_graph_is_traced_anew_each_epoch(runs):
+    """TensorFlow would never free it."""
+    first, second = runs[3]
+    assert first == second
 
 
 def test_scalars_of_every_fifty_batches_and_of_every_epoch(runs, events):

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 import sacrebleu
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 
 
 def translation_scores(
@@ -20,9 +22,12 @@ def translation_scores(
     """
     bleu = sacrebleu.BLEU(tokenize=tokenize, lowercase=lowercase, force=True)  # force: no warning about tokenized text
     chrf = sacrebleu.CHRF(lowercase=lowercase)
-    return {
+    scores = {
         "bleu": bleu.corpus_score(hypotheses, [references]).score,
         "bleu_signature": str(bleu.get_signature()),
         "chrf": chrf.corpus_score(hypotheses, [references]).score,
         "chrf_signature": str(chrf.get_signature()),
     }
+    for tokenizer in (Tokenizer13a, TokenizerRegexp):
+        tokenizer.__call__.cache_clear()  # or the lines of all epochs of a training would stay, up to 65,536
+    return scores

@@ -105,7 +105,7 @@ class Translator(MicroBatchTraining, keras.Model):
         return self.source_tokenizer, self.target_tokenizer
 
     def searcher(self, configuration: SearchConfiguration) -> Searcher:
-        """The `Searcher` of a configuration: always the same one, so that its graph is made once."""
+        """The `Searcher` of a configuration: always the same one, for TensorFlow never frees the graph of one."""
         return self._searchers(configuration)
 
     def translate(self, texts: Sequence[str], beam_size: int = 5, batch_size: int = 64, **options: Any) -> list[str]:
