@@ -2,6 +2,7 @@
 
 import itertools
 import logging
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,7 +23,7 @@ def seconds(monkeypatch):
         ticks["now"] += ticks["each"]
         return ticks["now"]
 
-    monkeypatch.setattr(progress.time, "monotonic", monotonic)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=monotonic))
     return ticks
 
 

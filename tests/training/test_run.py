@@ -1,10 +1,14 @@
 """A run as a whole, on a small model: that a killed one ends as if nothing had been, and when it stops."""
 
 import csv
+import itertools
 import json
 import math
+import re
 import shutil
 import signal
+import sys
+from types import SimpleNamespace
 from unittest import mock
 
 import keras
@@ -13,7 +17,7 @@ import pytest
 import tensorflow as tf
 
 from tfnmt.errors import InterruptedBySignal, UserError
-from tfnmt.training import callbacks
+from tfnmt.training import callbacks, step_log
 from tfnmt.training import signals as signals_module
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.configuration import TrainingConfiguration
@@ -216,29 +220,44 @@ def test_a_run_that_is_over_is_left_as_it_is(whole, capsys, logged):
     assert capsys.readouterr() == ("", "")
 
 
-def test_what_the_user_sees(tmp_path, capsys, logged):
+def test_what_the_user_sees(tmp_path, capsys, logged, monkeypatch):
     start(tmp_path, epochs=2)
-    first = capsys.readouterr().out.splitlines()
-    assert first[0] == "Epoch 1/2" and first[1].startswith("7/7 - ") and "accuracy" in first[1]
-    assert first[2] == "Epoch 2/2" and len(first) == 4
-    lines = logged()
-    assert len(lines) == 2
-    assert lines[0].startswith("dev_loss: ") and lines[0].endswith(" (the best so far)")
+    assert capsys.readouterr() == ("", ""), "without a terminal, all is logged"
+    begin, first, second = logged()
+    assert begin == "2 epochs of 7 batches begin"
+    pattern = r"epoch 1 of 2: accuracy: 0\.\d{4} - loss: \d\.\d{4} - dev_loss: \d\.\d{4} \(the best so far\)"
+    assert re.fullmatch(pattern, first) and second.startswith("epoch 2 of 2: accuracy: 0.")
     head = (tmp_path / "history.csv").read_text().splitlines()[0]
     assert head == "epoch,steps,seconds,learning_rate,accuracy,loss,dev_loss"
 
 
-def test_a_resumed_epoch_has_the_figures_of_all_its_batches_and_counts_on(tmp_path, monkeypatch, capsys, logged):
+def test_a_terminal_shows_a_progress_bar(tmp_path, monkeypatch, capsys, logged):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    start(tmp_path, epochs=1)
+    output = capsys.readouterr().out
+    assert "7/7" in output and "loss: " in output
+    assert len(logged()) == 2
+
+
+def test_long_epochs_are_followed_in_the_log(tmp_path, monkeypatch, logged):
+    """Where each batch takes six seconds: after ten seconds and then every minute."""
+    ticks = itertools.count(0, 6)
+    monkeypatch.setattr(step_log, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
+    start(tmp_path, epochs=1)
+    lines = logged()
+    pattern = r"epoch 1, batch 3 of 7: accuracy: 0\.\d{4} - loss: \d\.\d{4}; 0\.167 batches a second, 24 s left"
+    assert re.fullmatch(pattern, lines[1]) and len(lines) == 3
+
+
+def test_a_resumed_epoch_has_the_figures_of_all_its_batches(tmp_path, monkeypatch, logged):
+    start(tmp_path / "whole", epochs=2)
+    *_, expected = logged()
     with monkeypatch.context() as context, pytest.raises(Killed):
         kill_after(context, callbacks.CheckpointCallback, "on_train_batch_end", 12)
-        start(tmp_path)
-    capsys.readouterr(), logged()
-    start(tmp_path, resume=True)
-    output = capsys.readouterr().out
-    assert logged()[0] == "going on after 1 epochs and 5 batches"
-    assert output.splitlines()[0] == "Epoch 2/4"
-    assert output.splitlines()[1].startswith("2/2 - ")
-    assert output.splitlines()[3].startswith("7/7 - ")
+        start(tmp_path / "killed", epochs=2)
+    logged()
+    start(tmp_path / "killed", resume=True, epochs=2)
+    assert logged() == ["going on after 1 epochs and 5 batches", expected]
 
 
 def test_a_run_without_a_checkpoint_is_not_begun_anew(tmp_path):
@@ -280,7 +299,7 @@ def test_the_best_weights_are_kept(tmp_path, logged):
     _, progress = start(tmp_path, scores=scripted(3.0, 2.0, 2.5, 2.0), saved=saved)
     assert len(saved) == 2, "no worse and no equal score takes the place of the best"
     assert (progress.best_epoch, progress.best_score) == (2, -2.0)
-    endings = [line.partition(" (")[2] for line in logged()]
+    endings = [line.partition(" (")[2] for line in logged()[1:]]
     assert endings == ["the best so far)", "the best so far)", "best: epoch 2)", "best: epoch 2)"]
 
 

@@ -26,7 +26,7 @@ def log_progress(items: Iterable[Item], doing: str, total: int | None = None, li
         total: the number of lines, if it is known.
         lines_each: how many lines are in an item, a power of 2.
     """
-    began, due, read = time.monotonic(), FIRST_AFTER, 0
+    began, due, read = time.monotonic(), float(FIRST_AFTER), 0
     for item in items:
         yield item
         read += lines_each

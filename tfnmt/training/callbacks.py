@@ -14,6 +14,7 @@ from tfnmt.training.keras_internals import averaged_weights
 from tfnmt.training.model_directory import HISTORY, save_weights
 from tfnmt.training.progress import Progress
 from tfnmt.training.run import TrainingRun
+from tfnmt.training.step_log import figures_text
 
 logger = logging.getLogger(__name__)
 
@@ -162,7 +163,7 @@ class DevScoringCallback(keras.callbacks.Callback):
         progress.write_history(self.run.directory / HISTORY)
         logs.update(scores)
         best = "the best so far" if is_best else f"best: epoch {progress.best_epoch}"
-        logger.info("%s (%s)", " - ".join(f"{name}: {value:.4f}" for name, value in scores.items()), best)
+        logger.info("epoch %d of %d: %s (%s)", epoch, self.run.configuration.epochs, figures_text(logs), best)
 
     def _halve_or_stop(self):
         """Halve the learning rate, or stop, after too many epochs without a better score."""

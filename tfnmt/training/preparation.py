@@ -12,6 +12,7 @@ from tfnmt.configuration import Configuration, require
 from tfnmt.errors import UserError
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.configuration import MAY_CHANGE, TrainingConfiguration
+from tfnmt.training.log_file import log_to_file
 from tfnmt.training.model_directory import (
     CHECKPOINTS,
     CONFIGURATION,
@@ -29,8 +30,8 @@ OTHER_OUTPUT = "name another --output"
 
 @contextlib.contextmanager
 def open_run(directory: Path, preset: Any, resume: bool, measures: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Within it, a run has a directory for itself, a new one or that of a run that goes on, and signals end it in good
-    order.
+    """Within it, a run has a directory for itself, a new one or that of a run that goes on, with a log.txt, and
+    signals end it in good order.
 
     Args:
         directory: the model directory.
@@ -60,7 +61,8 @@ def open_run(directory: Path, preset: Any, resume: bool, measures: Sequence[str]
             _check_resumable(directory, preset)
         else:
             _check_free(directory)
-        yield {"signals": signals, "check_directory": check_directory}
+        with log_to_file(directory):
+            yield {"signals": signals, "check_directory": check_directory}
 
 
 def _check_free(directory):

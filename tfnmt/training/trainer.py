@@ -12,6 +12,7 @@ from tfnmt.training.checkpoints import Checkpoints
 from tfnmt.training.model_directory import CHECKPOINTS
 from tfnmt.training.progress import Progress
 from tfnmt.training.run import TrainingRun
+from tfnmt.training.step_log import StepLog
 
 logger = logging.getLogger(__name__)
 
@@ -37,17 +38,20 @@ def train(run: TrainingRun) -> Progress:
         _restore(run, checkpoints, progress)
     else:
         checkpoints.save()  # so that the run can go on from here without the files of its first weights
+        logger.info("%d epochs of %s batches begin", configuration.epochs, f"{run.batches_per_epoch:,}")
 
+    is_terminal = sys.stderr.isatty()
     while not run.is_over(progress):
         left = checkpoint_callback.batches_left()
+        steps_shown = keras.callbacks.ProgbarLogger() if is_terminal else StepLog(progress)
         model.fit(
             run.batches(epoch, progress.batches).take(left).apply(tf.data.experimental.assert_cardinality(left)),
             initial_epoch=progress.epoch,
             epochs=configuration.epochs,
             shuffle=False,
             # The progress bar comes first, so that it is complete before the scores are logged.
-            callbacks=[keras.callbacks.ProgbarLogger(), checkpoint_callback, dev_scoring, *run.callbacks],
-            verbose=1 if sys.stderr.isatty() else 2,  # a progress bar, or a line for each epoch
+            callbacks=[steps_shown, checkpoint_callback, dev_scoring, *run.callbacks],
+            verbose=int(is_terminal),
         )
         if not run.is_over(progress):  # that was the rest of an epoch: the next has all its batches
             checkpoints.restore()  # `fit` ends by replacing the weights by their averages, if there are any

@@ -8,8 +8,10 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
+from tfnmt.data.lines import count_lines
 from tfnmt.data.pair_batches import count_dropped, evaluation_batches, training_batches
 from tfnmt.data.parallel import ParallelFiles
+from tfnmt.data.progress import log_waiting
 from tfnmt.data.samples.translation import write_sample
 from tfnmt.errors import errors_in
 from tfnmt.files import file_errors
@@ -74,14 +76,15 @@ def _train(directory, preset, record, training_files, dev_files, resuming, sessi
     elif initial is not None:
         tokenizers = initial.tokenizers
     else:
-        with errors_in(training_files.source):
+        with errors_in(training_files.source), log_waiting("learning the vocabulary"):
             tokenizers = make_tokenizers(preset.text, *training_files.sides(), training.seed)
 
     model, trained = _new_models(preset, tokenizers)
     if initial is not None:
         copy_weights(initial, trained, training.initial)
     with errors_in(training_files.source):
-        dropped = count_dropped(training_files.pairs(), *tokenizers, preset.batching)
+        pairs, total = training_files.pairs(), count_lines(training_files.source)
+        dropped = count_dropped(pairs, *tokenizers, preset.batching, total)
     logger.info("%s: %s", training_files.source, dropped)
     sizes = " and ".join(f"{tokenizer.vocabulary_size:,}" for tokenizer in tokenizers)
     logger.info("%s weights; vocabularies of %s", f"{model.count_params():,}", sizes)
