@@ -14,7 +14,7 @@ import tensorflow as tf
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.serving.export import export
 from tfnmt.serving.files import register
-from tfnmt.serving.options import Address, BatchingOptions
+from tfnmt.serving.options import Address, BatchingOptions, ServerOptions
 from tfnmt.serving.server import serve
 from tfnmt.text.tokenizers import END, SubwordTokenizer, WordTokenizer
 from tfnmt.translation.configuration import TranslatorConfiguration
@@ -118,9 +118,14 @@ def publish(saved, directory, name, version):
 
 
 class Running:
-    """A server in a thread of this process; its models are loaded, unless `loaded` is False."""
+    """A server in a thread of this process; its models are loaded, unless `loaded` is False.
 
-    def __init__(self, directory, options, loaded=True):
+    Further options are those of `ServerOptions`.
+    """
+
+    def __init__(self, directory, batching, loaded=True, **options):
+        options = ServerOptions(Address(rest_port=0, grpc_port=0), batching, poll_seconds=0.1, **options)
+        self._certificate = options.certificate
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(directory, options), daemon=True)
         self._thread.start()
@@ -129,7 +134,8 @@ class Running:
             time.sleep(0.005)
 
     def _get(self, path):
-        return requests.get(self.rest + path, timeout=60)
+        verify = str(self._certificate.chain) if self._certificate else None
+        return requests.get(self.rest + path, timeout=60, verify=verify)
 
     def wait_for(self, path, status):
         """Wait until a GET of this path is answered with this status."""
@@ -141,13 +147,14 @@ class Running:
     def _run(self, directory, options):
         async def main():
             self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-            await serve(directory, Address(rest_port=0, grpc_port=0), options, self._set, self._stop, poll_seconds=0.1)
+            await serve(directory, options, self._set, self._stop)
 
         asyncio.run(main())
 
     def _set(self, address):
-        self.rest = f"http://127.0.0.1:{address.rest_port}"
-        self.grpc = f"grpc://127.0.0.1:{address.grpc_port}"
+        encrypted = "s" if self._certificate else ""
+        self.rest = f"http{encrypted}://127.0.0.1:{address.rest_port}"
+        self.grpc = f"grpc{encrypted}://127.0.0.1:{address.grpc_port}"
         self.port = address.rest_port
         self._ready.set()
 

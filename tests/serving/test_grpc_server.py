@@ -10,6 +10,7 @@ import pytest
 from tfnmt.errors import UserError
 from tfnmt.serving.grpc_server import GrpcServer
 from tfnmt.serving.limits import Limits
+from tfnmt.serving.options import ServerOptions
 
 
 def half_sent(port):
@@ -44,7 +45,7 @@ def served(clients, **limits):
             await go.wait()
             return message
 
-        server = GrpcServer(Limits(last_seconds=0.3, **limits))
+        server = GrpcServer(ServerOptions(limits=Limits(last_seconds=0.3, **limits)))
         handlers = {
             "Now": grpc.unary_unary_rpc_method_handler(now),
             "Later": grpc.unary_unary_rpc_method_handler(later),
@@ -122,10 +123,10 @@ def test_stopping_answers_what_has_arrived_and_waits_for_no_one_else():
 
 def test_a_port_in_use():
     async def main():
-        server = GrpcServer(Limits())
+        server = GrpcServer(ServerOptions())
         port = server.bind("127.0.0.1", 0)
         with pytest.raises(UserError, match=f"127.0.0.1:{port}: cannot listen: choose another --grpc-port"):
-            GrpcServer(Limits()).bind("127.0.0.1", port)
+            GrpcServer(ServerOptions()).bind("127.0.0.1", port)
         await server.stop()
 
     asyncio.run(main())

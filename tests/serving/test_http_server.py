@@ -6,6 +6,7 @@ import pytest
 
 from tfnmt.serving.http_server import HttpServer, listening
 from tfnmt.serving.limits import Limits
+from tfnmt.serving.options import ServerOptions
 
 WHOLE = b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody"
 HALF_HEAD = b"POST /echo HTTP/1.1\r\nHost"
@@ -53,7 +54,7 @@ def served(clients, **options):
     async def main():
         application = Echo()
         with listening("127.0.0.1", 0, limits) as listener:
-            server = HttpServer(application, limits)
+            server = HttpServer(application, ServerOptions(limits=limits))
             serving = asyncio.create_task(server.serve([listener]))
 
             connections = []  # one that nobody refers to is closed

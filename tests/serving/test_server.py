@@ -22,7 +22,7 @@ from tfnmt.errors import UserError
 from tfnmt.serving.client import PredictError, connect
 from tfnmt.serving.http_server import listening
 from tfnmt.serving.limits import Limits
-from tfnmt.serving.options import Address, BatchingOptions, batching_options
+from tfnmt.serving.options import Address, BatchingOptions, ServerOptions, batching_options
 from tfnmt.serving.server import run_server
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -381,9 +381,9 @@ def test_a_process_lives_at_once_and_answers_accepted_requests_before_it_stops(e
 
 def test_missing_models_config_and_a_port_in_use(directory, server, tmp_path):
     with pytest.raises(UserError, match="models.config: cannot be read .*tfnmt export writes it"):
-        run_server(tmp_path, Address(), batching_options(tmp_path), print)
+        run_server(tmp_path, ServerOptions(), print)
     with pytest.raises(UserError, match="cannot listen .Address already in use"):
-        run_server(directory, Address(rest_port=server.port), batching_options(directory), print)
+        run_server(directory, ServerOptions(Address(rest_port=server.port)), print)
 
 
 def test_batching_config_and_overrides(directory):

@@ -20,9 +20,10 @@ REQUEST_SIZE = 32  # lines in one request: no more than max_batch_size in batchi
 def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
     add = parser.add_argument
-    add("--url", required=True, help="http://HOST:PORT for REST, grpc://HOST:PORT for gRPC")
+    add("--url", required=True, help="http://HOST:PORT for REST, grpc://HOST:PORT for gRPC; https and grpcs for TLS")
     add("--model", required=True, metavar="NAME", help="the model's name")
     add("--signature", default="serving_default", metavar="S", help="the signature to call (default: serving_default)")
+    add("--authorities", metavar="FILE", help="certificates in PEM format to trust (default: well-known authorities)")
     add("--deadline", type=positive, default=60, metavar="SECONDS", help="of each request (default: 60)")
 
 
@@ -30,7 +31,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     from tfnmt.serving.client import PredictError, connect
 
-    with connect(arguments.url, arguments.deadline) as client:
+    with connect(arguments.url, arguments.deadline, authorities=arguments.authorities) as client:
         try:
             for answer in _answers(client, arguments):
                 print(answer, file=output, flush=True)

@@ -6,6 +6,7 @@ from typing import TextIO
 
 from tfnmt.commands.parser import CommandParser, positive
 from tfnmt.commands.run import import_tensorflow
+from tfnmt.errors import UserError
 
 IMPORT_TENSORFLOW = False
 """The server imports it itself: it lives before."""
@@ -25,6 +26,12 @@ def add_options(parser: CommandParser) -> None:
         metavar="T",
         help="how long a batch waits for more texts (default: that of batching.config)",
     )
+
+    add("--max-connections", type=positive, default=1000, metavar="N", help="open HTTP connections (default: 1000)")
+    add("--certificate", metavar="FILE", help="serve by TLS with the certificate in this PEM file; needs --key")
+    add("--key", metavar="FILE", help="the private key of --certificate")
+    add("--admin-token-file", metavar="FILE", help="metrics and changes of the models need the token in this file")
+    add("--access-log", action="store_true", help="log each request on standard error")
 
 
 def port(text: str) -> int:
@@ -47,15 +54,27 @@ def milliseconds(text: str) -> float:
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
-    from tfnmt.serving.options import Address, batching_options
+    from tfnmt.serving.limits import Limits
+    from tfnmt.serving.options import Address, ServerOptions, batching_options, read_token
     from tfnmt.serving.server import run_server
+    from tfnmt.serving.tls import Certificate
 
-    def opened(address):
+    if (arguments.certificate is None) != (arguments.key is None):
+        raise UserError("--certificate and --key belong together: give both or none")
+    options = ServerOptions(
+        Address(arguments.host, arguments.rest_port, arguments.grpc_port),
+        batching_options(arguments.models, arguments.max_batch_size, arguments.batch_wait_ms),
+        Limits(connections=arguments.max_connections),
+        arguments.certificate and Certificate(arguments.certificate, arguments.key),
+        arguments.admin_token_file and read_token(arguments.admin_token_file),
+        arguments.access_log,
+    )
+    scheme = "https" if options.certificate else "http"
+
+    def opened(address: Address) -> None:
         host = f"[{address.host}]" if ":" in address.host else address.host
-        print(f"REST http://{host}:{address.rest_port} gRPC {host}:{address.grpc_port}", file=output, flush=True)
+        print(f"REST {scheme}://{host}:{address.rest_port} gRPC {host}:{address.grpc_port}", file=output, flush=True)
 
-    options = batching_options(arguments.models, arguments.max_batch_size, arguments.batch_wait_ms)
-    address = Address(arguments.host, arguments.rest_port, arguments.grpc_port)
-    run_server(arguments.models, address, options, opened, import_tensorflow)
+    run_server(arguments.models, options, opened, import_tensorflow)
     output.flush()
     os._exit(0)  # nothing is left to save, and Python would wait for a model that is being loaded

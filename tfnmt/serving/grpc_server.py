@@ -1,33 +1,39 @@
 """A gRPC server with limits that no client can exceed, and an end that no client can hold up."""
 
 import asyncio
+import time
 from typing import Any
 
 import grpc
 from google.protobuf.message import DecodeError
 
 from tfnmt.errors import UserError
-from tfnmt.serving.limits import MAXIMUM_BODY, Limits
+from tfnmt.serving.access_log import log_access
+from tfnmt.serving.limits import MAXIMUM_BODY
+from tfnmt.serving.options import ServerOptions
 
 
 class GrpcServer:
     """A server without services. Add them to `server`, then `bind` and `start` it.
 
     Args:
-        limits: what a client may take.
+        options: the limits, the certificate and whether each call is logged are read.
     """
 
-    def __init__(self, limits: Limits):
-        self._limits = limits
-        options = [
+    def __init__(self, options: ServerOptions):
+        limits = self._limits = options.limits
+        self._certificate = options.certificate
+        arguments = [
             ("grpc.so_reuseport", 0),  # a port that is taken is an error
             ("grpc.max_receive_message_length", MAXIMUM_BODY),
             ("grpc.server_handshake_timeout_ms", int(limits.head_seconds * 1e3)),
             ("grpc.max_connection_idle_ms", int(limits.idle_seconds * 1e3)),
             ("grpc.keepalive_time_ms", int(limits.unread_seconds * 1e3)),  # a client that does not answer it is gone
         ]
-        self._calls = _WholeCalls(limits.body_seconds)
-        self.server = grpc.aio.server(interceptors=[self._calls], options=options, maximum_concurrent_rpcs=limits.calls)
+        self._calls = _WholeCalls(limits.body_seconds, options.access_log)
+        self.server = grpc.aio.server(
+            interceptors=[self._calls], options=arguments, maximum_concurrent_rpcs=limits.calls
+        )
 
     def bind(self, host: str, port: int) -> int:
         """Take the port of this host's address; 0 is any free port. Returns the port.
@@ -37,6 +43,8 @@ class GrpcServer:
         """
         where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         try:
+            if self._certificate:
+                return self.server.add_secure_port(where, self._certificate.grpc_credentials())
             return self.server.add_insecure_port(where)
         except RuntimeError as error:
             raise UserError(f"{where}: cannot listen: choose another --grpc-port") from error
@@ -62,9 +70,10 @@ class _WholeCalls(grpc.aio.ServerInterceptor):
     a stream of messages is called at once. For the client there is no difference, so the one takes the other's place.
     """
 
-    def __init__(self, seconds: float):
+    def __init__(self, seconds: float, access_log: bool):
         self.number = 0
         self._seconds = seconds
+        self._access_log = access_log
 
     async def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
         """The handler of a call, with the time limit."""
@@ -84,7 +93,19 @@ class _WholeCalls(grpc.aio.ServerInterceptor):
             finally:
                 self.number -= not handler.response_streaming
 
-        return create(answer_message, None, handler.response_serializer)
+        async def answer_logged(requests, context):
+            status, start = "-", time.perf_counter()  # "-": the client went before its answer
+            try:
+                result = await answer_message(requests, context)
+                status = "OK"
+                return result
+            except grpc.aio.AbortError:
+                status = grpc.StatusCode(context.code()).name
+                raise
+            finally:
+                log_access(context.peer(), handler_call_details.method, status, start)
+
+        return create(answer_logged if self._access_log else answer_message, None, handler.response_serializer)
 
     async def _message(self, context, deserialize, method):
         try:

@@ -91,6 +91,7 @@ class _Model(ModelServiceServicer):
 
     async def HandleReloadConfigRequest(self, request, context):  # noqa: N802
         async with _errors_as_status(context):
+            self.service.admin.check(dict(context.invocation_metadata()).get("authorization"))
             await self.service.models.reload(request.config)
             return ReloadConfigResponse()
 

@@ -5,6 +5,7 @@ import contextlib
 import functools
 import json
 import socket
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +14,9 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 
 from tfnmt.errors import UserError
+from tfnmt.serving.access_log import log_access
 from tfnmt.serving.limits import Limits
+from tfnmt.serving.options import ServerOptions
 
 
 class HttpServer(uvicorn.Server):
@@ -21,27 +24,46 @@ class HttpServer(uvicorn.Server):
 
     Args:
         application: the ASGI application; another one may take its place in the attribute of that name.
-        limits: what a client may take.
+        options: the limits, the certificate and whether each request is logged are read.
+
+    Raises:
+        UserError: there is no such certificate.
     """
 
-    def __init__(self, application: Any, limits: Limits):
+    def __init__(self, application: Any, options: ServerOptions):
         self.application = application
-        self._limits = limits
-        protocol: Any = functools.partial(_Protocol, limits)
+        self._limits = options.limits
+        self._access_log = options.access_log
+        protocol: Any = functools.partial(_Protocol, options.limits)
+        context = options.certificate and options.certificate.ssl_context()
         config = uvicorn.Config(
             self._answer,
             interface="asgi3",
             http=protocol,
             ws="none",
             lifespan="off",
+            log_config=None,
             log_level="error",
             access_log=False,
-            timeout_keep_alive=limits.idle_seconds,  # type: ignore[arg-type]  # a float will do
+            timeout_keep_alive=self._limits.idle_seconds,  # type: ignore[arg-type]  # a float will do
+            ssl_context_factory=(lambda *_: context) if context else None,
         )
         super().__init__(config)
 
     async def _answer(self, scope, receive, send):
-        await self.application(scope, receive, send)
+        status, start = "-", time.perf_counter()  # "-": the client went before its answer
+
+        async def send_on(message):
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self.application(scope, receive, send_on)
+        finally:
+            if self._access_log:
+                log_access(":".join(map(str, scope["client"])), f"{scope['method']} {scope['path']}", status, start)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

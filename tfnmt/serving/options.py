@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from tfnmt.errors import UserError
 from tfnmt.serving.files import batching_values
+from tfnmt.serving.limits import Limits
+from tfnmt.serving.tls import Certificate
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,23 @@ class BatchingOptions:
     """Full batches that may wait in the queue; further requests are refused."""
 
 
+@dataclass(frozen=True)
+class ServerOptions:
+    """All of them."""
+
+    address: Address = Address()
+    batching: BatchingOptions = BatchingOptions()
+    limits: Limits = Limits()
+    certificate: Certificate | None = None
+    """For HTTPS and gRPC over TLS; without it neither is encrypted."""
+    admin_token: str | None = None
+    """See `Admin`."""
+    access_log: bool = False
+    """Whether each request is logged."""
+    poll_seconds: float = 1.0
+    """The time between two looks for changes in the folder of servables."""
+
+
 def batching_options(
     directory: str | Path, max_batch_size: int | None = None, batch_wait_ms: float | None = None
 ) -> BatchingOptions:
@@ -42,3 +62,18 @@ def batching_options(
         threads=values.get("num_batch_threads", default.threads),
         max_enqueued_batches=values.get("max_enqueued_batches", default.max_enqueued_batches),
     )
+
+
+def read_token(path: str | Path) -> str:
+    """The token in a file: its text without white space around it.
+
+    Raises:
+        UserError: the file cannot be read, or has no token that a header can carry.
+    """
+    try:
+        token = Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read as a token ({error})") from error
+    if len(token) < 16 or not token.isascii() or not token.isprintable() or " " in token:
+        raise UserError(f"{path}: a token is at least 16 ASCII characters without a space; try openssl rand -hex 16")
+    return token

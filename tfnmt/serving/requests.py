@@ -14,6 +14,8 @@ _LONGEST_MESSAGE = 500  # characters
 # The HTTP status that TensorFlow Serving gives where gRPC has a code.
 HTTP_STATUS = {
     grpc.StatusCode.INVALID_ARGUMENT: 400,
+    grpc.StatusCode.UNAUTHENTICATED: 401,
+    grpc.StatusCode.PERMISSION_DENIED: 403,
     grpc.StatusCode.NOT_FOUND: 404,
     grpc.StatusCode.RESOURCE_EXHAUSTED: 413,
     grpc.StatusCode.INTERNAL: 500,

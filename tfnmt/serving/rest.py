@@ -1,5 +1,7 @@
 """TensorFlow Serving's REST interface, and the page for trying it out."""
 
+import base64
+import hashlib
 import re
 from pathlib import Path
 
@@ -23,8 +25,11 @@ _PATH = re.compile(
     r"/v1/models/(?P<model>[^/:]+)(?:/versions/(?P<version>\d{1,18})|/labels/(?P<label>[^/:]+))?"
     r"(?::(?P<verb>predict|classify|regress)|(?P<metadata>/metadata))?"
 )
-# The page loads nothing from other hosts.
-_PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'"
+_HEADERS = {
+    grpc.StatusCode.RESOURCE_EXHAUSTED: {"Connection": "close"},  # the rest of a body that is too large is not read
+    grpc.StatusCode.UNAUTHENTICATED: {"WWW-Authenticate": "Bearer"},
+}
+_PAGE = Path(__file__).with_name("page.html")
 
 
 def rest_application(service: Service) -> Starlette:
@@ -55,12 +60,14 @@ def rest_application(service: Service) -> Starlette:
     async def models(_):
         return JSONResponse({"models": service.models.available()})
 
-    async def metrics(_):
+    async def metrics(request):
+        service.admin.check(request.headers.get("authorization"))
         return Response(generate_latest(service.metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
+    headers = _page_headers(_PAGE.read_text(encoding="utf-8"))
+
     async def page(_):
-        headers = {"Content-Security-Policy": _PAGE_POLICY}
-        return FileResponse(Path(__file__).with_name("page.html"), headers=headers)
+        return FileResponse(_PAGE, headers=headers)
 
     return Starlette(
         routes=[
@@ -72,6 +79,21 @@ def rest_application(service: Service) -> Starlette:
         ],
         exception_handlers={RequestError: _request_error, Exception: _internal_error},
     )
+
+
+def _page_headers(text):
+    """The page runs its own script alone, loads nothing from other hosts, and is part of no other page."""
+
+    def own(tag):
+        (inline,) = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        return f"'sha256-{base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()}'"
+
+    policy = f"default-src 'none'; script-src {own('script')}; style-src {own('style')}; connect-src 'self'"
+    return {
+        "Content-Security-Policy": f"{policy}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+    }
 
 
 async def _body(request):
@@ -99,9 +121,7 @@ def _as_json(message):
 
 
 async def _request_error(_, error):
-    # The rest of a body that is too large is not read, so this connection has to end.
-    headers = {"Connection": "close"} if error.code == grpc.StatusCode.RESOURCE_EXHAUSTED else None
-    return JSONResponse({"error": error.message}, HTTP_STATUS[error.code], headers=headers)
+    return JSONResponse({"error": error.message}, HTTP_STATUS[error.code], headers=_HEADERS.get(error.code))
 
 
 async def _internal_error(*_):

@@ -13,20 +13,16 @@ from tfnmt.serving.files import read_models
 from tfnmt.serving.grpc_server import GrpcServer
 from tfnmt.serving.health import starting_application
 from tfnmt.serving.http_server import HttpServer, listening
-from tfnmt.serving.limits import Limits
-from tfnmt.serving.options import Address, BatchingOptions
+from tfnmt.serving.options import Address, ServerOptions
 
 logger = logging.getLogger(__name__)
 
 
 async def serve(
     directory: str | Path,
-    address: Address,
-    options: BatchingOptions,
+    options: ServerOptions,
     opened: Callable[[Address], None],
     stop: asyncio.Event,
-    poll_seconds: float = 1.0,
-    limits: Limits | None = None,
     prepare: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve until `stop` is set; then answer the accepted requests and return.
@@ -35,23 +31,20 @@ async def serve(
 
     Args:
         directory: the folder that models.config is in.
-        address: where to listen.
-        options: `BatchingOptions`.
+        options: `ServerOptions`.
         opened: called once with the actual `Address`, when all ports are open.
         stop: ends the server.
-        poll_seconds: the time between two looks for changes in the folder.
-        limits: what a client may take (default: `Limits()`).
         prepare: called in a thread before TensorFlow is imported.
 
     Raises:
-        UserError: models.config is missing or broken, or a port is taken.
+        UserError: models.config or the certificate is missing or broken, or a port is taken.
     """
-    limits = limits or Limits()
     read_models(directory)  # a mistake in it is told at once
     _allow_many_connections()
-    http, grpc = HttpServer(starting_application(), limits), GrpcServer(limits)
+    http, grpc = HttpServer(starting_application(), options), GrpcServer(options)
+    address = options.address
     with contextlib.ExitStack() as stack:
-        listener = stack.enter_context(listening(address.host, address.rest_port, limits))
+        listener = stack.enter_context(listening(address.host, address.rest_port, options.limits))
         grpc_port = grpc.bind(address.host, address.grpc_port)
         opened(Address(address.host, listener.getsockname()[1], grpc_port))
 
@@ -60,7 +53,7 @@ async def serve(
             return _create_service(directory, options, http, grpc, stack)
 
         answering = asyncio.create_task(http.serve([listener]))
-        working = asyncio.create_task(_work(create, grpc, poll_seconds))
+        working = asyncio.create_task(_work(create, grpc, options.poll_seconds))
         stopped = asyncio.create_task(stop.wait())
         await asyncio.wait([answering, working, stopped], return_when=asyncio.FIRST_COMPLETED)
         failed = working.done()
@@ -105,8 +98,7 @@ def _allow_many_connections():
 
 def run_server(
     directory: str | Path,
-    address: Address,
-    options: BatchingOptions,
+    options: ServerOptions,
     opened: Callable[[Address], None],
     prepare: Callable[[], None] = lambda: None,
 ) -> None:
@@ -117,6 +109,6 @@ def run_server(
         signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
         for each in [each for each in signals if signal.getsignal(each) != signal.SIG_IGN]:
             asyncio.get_running_loop().add_signal_handler(each, stop.set)
-        await serve(directory, address, options, opened, stop, prepare=prepare)
+        await serve(directory, options, opened, stop, prepare)
 
     asyncio.run(main())

@@ -10,10 +10,11 @@ from pathlib import Path
 import grpc
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from tfnmt.serving.admin import Admin
 from tfnmt.serving.batching import Arrays
 from tfnmt.serving.health import UNAVAILABLE
 from tfnmt.serving.models import Models
-from tfnmt.serving.options import BatchingOptions
+from tfnmt.serving.options import ServerOptions
 from tfnmt.serving.requests import RequestError, check_texts
 from tfnmt.serving.versions import Version
 
@@ -39,19 +40,20 @@ class Metrics:
         self.waiting = Gauge("tfnmt_waiting_rows", "Rows waiting for a batch", registry=self.registry)
 
 
-def create_service(directory: str | Path, options: BatchingOptions) -> "Service":
+def create_service(directory: str | Path, options: ServerOptions) -> "Service":
     """The service over a folder of servables; its models are not loaded yet.
 
     Raises:
         UserError: models.config is missing or broken.
     """
     metrics = Metrics()
-    executor = ThreadPoolExecutor(options.threads, "batch")
+    executor = ThreadPoolExecutor(options.batching.threads, "batch")
 
     def load_version(name: str, path: Path) -> Version:
-        return Version(path, executor, options, metrics.batch_rows.labels(name).observe)
+        return Version(path, executor, options.batching, metrics.batch_rows.labels(name).observe)
 
-    return Service(Models(directory, load_version), metrics, executor)
+    admin = Admin(options.address.host, options.admin_token)
+    return Service(Models(directory, load_version), metrics, executor, admin)
 
 
 @dataclass
@@ -69,11 +71,13 @@ class Service:
         models: `Models`.
         metrics: `Metrics`.
         executor: the threads that compute.
+        admin: who may change what is served.
     """
 
-    def __init__(self, models: Models, metrics: Metrics, executor: Executor):
+    def __init__(self, models: Models, metrics: Metrics, executor: Executor, admin: Admin):
         self.models = models
         self.metrics = metrics
+        self.admin = admin
         self.stopping = False
         self._executor = executor
         metrics.waiting.set_function(models.waiting_rows)

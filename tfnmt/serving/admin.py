@@ -1,0 +1,47 @@
+"""Who may change what is served, and read the metrics."""
+
+import hmac
+import ipaddress
+
+import grpc
+
+from tfnmt.serving.requests import RequestError
+
+
+class Admin:
+    """With a token, whoever knows it; without one, whoever reaches a server that only this machine can reach.
+
+    Args:
+        host: what the server listens on.
+        token: None for none.
+    """
+
+    def __init__(self, host: str, token: str | None):
+        self._token = token
+        self._open = token is None and _is_loopback(host)
+
+    def check(self, authorization: str | None) -> None:
+        """Refuse who may not.
+
+        Args:
+            authorization: the header of that name, "Bearer TOKEN".
+
+        Raises:
+            RequestError: the token is missing or wrong, or the server has none.
+        """
+        if self._open:
+            return
+        if self._token is None:
+            message = "not over the network: start the server with --admin-token-file, and send that token"
+            raise RequestError(grpc.StatusCode.PERMISSION_DENIED, message)
+        given = (authorization or "").encode("utf-8", "replace")
+        if not hmac.compare_digest(given, f"Bearer {self._token}".encode()):
+            message = "the header `authorization: Bearer TOKEN` with the administrator's token is needed"
+            raise RequestError(grpc.StatusCode.UNAUTHENTICATED, message)
+
+
+def _is_loopback(host):
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,99 @@
+"""The client by REST."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+import requests
+
+from tfnmt.serving.retries import Client, PredictError, RetryableError
+
+
+class RestClient(Client):
+    """See `connect`."""
+
+    def __init__(self, url: str, deadline: float, retries: int, authorities: str | Path | None = None):
+        super().__init__(deadline, retries)
+        self._url = url
+        self._session = requests.Session()
+        self._session.trust_env = False  # no proxy between a client and its server
+        if authorities:
+            self._session.verify = str(authorities)
+
+    def predict(
+        self,
+        model: str,
+        inputs: Mapping[str, Sequence[str]],
+        signature: str = "serving_default",
+        version: int | None = None,
+    ) -> dict[str, list]:
+        """Outputs of a signature.
+
+        Args:
+            model: the model's name.
+            inputs: texts by input, as many for each.
+            signature: the signature's name.
+            version: a version's number; by default the newest.
+
+        Returns:
+            {output: nested list of strings or numbers}, the first dimension as long as the inputs.
+
+        Raises:
+            PredictError: the server refuses, or does not answer before the deadline.
+        """
+        outputs = self._call(
+            "POST", f"{_path(model, version)}:predict", {"signature_name": signature, "inputs": inputs}
+        )
+        outputs = outputs["outputs"]
+        if isinstance(outputs, dict):
+            return outputs
+        (name,) = self.signatures(model, version)[signature]["outputs"]  # REST leaves out the name of a single output
+        return {name: outputs}
+
+    def signatures(self, model: str, version: int | None = None) -> dict[str, dict[str, list[str]]]:
+        """{signature: {"inputs": [name, ...], "outputs": [name, ...]}}."""
+        described = self._call("GET", f"{_path(model, version)}/metadata")
+        definitions = described["metadata"]["signature_def"]["signature_def"]
+        return {
+            name: {side: sorted(definition[side]) for side in ("inputs", "outputs")}
+            for name, definition in sorted(definitions.items())
+            if not name.startswith("__")
+        }
+
+    def status(self, model: str) -> dict[int, str]:
+        """{version: state}, such as {3: "AVAILABLE"}."""
+        states = self._call("GET", _path(model, None))["model_version_status"]
+        return {int(each["version"]): each["state"] for each in states}
+
+    def close(self) -> None:
+        """End the connections."""
+        self._session.close()
+
+    def _call(self, method, path, body=None):
+        def attempt(seconds):
+            try:
+                response = self._session.request(method, self._url + path, json=body, timeout=max(seconds, 0.001))
+            except requests.Timeout as error:
+                raise PredictError("DEADLINE_EXCEEDED", f"no answer from {self._url} in time") from error
+            except requests.exceptions.SSLError as error:
+                raise PredictError("UNAVAILABLE", f"{self._url}: no trusted connection ({error})") from error
+            except requests.ConnectionError as error:
+                raise RetryableError(PredictError("UNAVAILABLE", f"{self._url} cannot be reached")) from error
+            if response.ok:
+                return response.json()
+            problem = PredictError(response.status_code, _message(response))
+            raise RetryableError(problem) if response.status_code in (429, 502, 503) else problem
+
+        return self.retry(attempt)
+
+
+def _path(model, version):
+    path = f"/v1/models/{quote(model, safe='')}"
+    return path if version is None else f"{path}/versions/{version}"
+
+
+def _message(response):
+    try:
+        return str(response.json()["error"])
+    except (ValueError, KeyError, TypeError):
+        return response.text.strip()[:200]
