@@ -1,14 +1,13 @@
 """The mean of a run's last checkpoints as one model: often better than each of them, for nothing."""
 
-import shutil
 from pathlib import Path
 
 import tensorflow as tf
 
 from tfnmt.errors import UserError
-from tfnmt.files import file_errors
 from tfnmt.models import load
 from tfnmt.training.checkpoints import checkpoint_names
+from tfnmt.training.digests import write_with_digest
 from tfnmt.training.model_directory import CHECKPOINTS, CONFIGURATION, WEIGHTS, save_tokenizers, save_weights
 
 
@@ -45,8 +44,7 @@ def average_checkpoints(directory: str | Path, last: int, output: str | Path) ->
         key = f"variables/{places[id(weight)]}/.ATTRIBUTES/VARIABLE_VALUE"
         weight.assign(sum(_read(reader, key, weight.shape, directory) / last for reader in readers))
     save_tokenizers(model, output)
-    with file_errors(output):
-        shutil.copyfile(directory / CONFIGURATION, output / CONFIGURATION)
+    write_with_digest(output / CONFIGURATION, (directory / CONFIGURATION).read_bytes())
     save_weights(model, output)
     return names[:last]
 

@@ -123,6 +123,7 @@ def test_initial_models_that_do_not_fit_are_errors(files, tmp_path):
     assert "there is no such model directory" in refusal(f"initial={tmp_path / 'none'}")
     assert "the word vectors come from initial=" in refusal(first, vectors="vectors.txt")
     (tmp_path / "first" / "config.json").write_text('{"kind": "translator"}')
+    (tmp_path / "first" / "digests.json").unlink()
     assert "is no classifier, but a translator" in refusal(first)
 
 

@@ -125,8 +125,13 @@ def test_composed_and_decomposed_letters_are_the_same(tokenizer):
     assert composed.tolist() == decomposed.tolist()
 
 
+def save(tokenizer, directory):
+    for name, content in tokenizer.files("source").items():
+        (directory / name).write_bytes(content)
+
+
 def test_saved_files_restore_it(tokenizer, tmp_path):
-    tokenizer.save(tmp_path, "source")
+    save(tokenizer, tmp_path)
     loaded = load_tokenizer(tmp_path, "source")
     assert loaded.get_config() == tokenizer.get_config()
     assert decoded(loaded, PLAIN) == decoded(tokenizer, PLAIN)
@@ -240,7 +245,7 @@ def test_splitting_off_punctuation_checks_nothing_while_the_graph_runs():
 def test_a_missing_or_broken_file_is_named(tokenizer, tmp_path):
     with pytest.raises(UserError, match=r"source\.json"):
         load_tokenizer(tmp_path, "source")
-    tokenizer.save(tmp_path, "source")
+    save(tokenizer, tmp_path)
     asset = tmp_path / ("source" + tokenizer.extension)
     whole = asset.read_bytes()
     for broken in (b"", b"\xff", whole[: len(whole) // 2]):

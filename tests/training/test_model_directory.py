@@ -3,6 +3,8 @@
 import json
 import shutil
 import warnings
+from pathlib import Path
+from unittest.mock import Mock
 
 import h5py
 import keras
@@ -41,8 +43,10 @@ def saved(tmp_path_factory):
 
 @pytest.fixture
 def copy(saved, tmp_path):
-    """A directory to break."""
-    return shutil.copytree(saved[1], tmp_path / "copy")
+    """A directory to break, without digests, by which every change would be noticed."""
+    directory = shutil.copytree(saved[1], tmp_path / "copy")
+    (directory / "digests.json").unlink()
+    return directory
 
 
 def test_round_trip(saved):
@@ -53,7 +57,15 @@ def test_round_trip(saved):
         np.testing.assert_array_equal(value, expected)
     assert loaded.translate(LINES) == model.translate(LINES)
     assert read_configuration(directory, text=TextConfiguration) == {"text": TextConfiguration(lowercase=True)}
-    files = ["config.json", "model.weights.h5", "source.json", "source.model", "target.json", "target.txt"]
+    files = [
+        "config.json",
+        "digests.json",
+        "model.weights.h5",
+        "source.json",
+        "source.model",
+        "target.json",
+        "target.txt",
+    ]
     assert sorted(path.name for path in directory.iterdir()) == files
 
 
@@ -100,6 +112,9 @@ def test_a_broken_file_is_named(name, how, copy):
 @pytest.mark.parametrize(
     "text, complaint",
     [
+        ("[" * 100_000, "is broken"),
+        ('{"kind": ["x"], "model": {}}', "kind=['x']: allowed is translator or classifier"),
+        ('{"model": {"encoder_layers": 100000}}', "encoder_layers=100000: allowed is an integer from 1 to 64"),
         ("[]", "the key 'model' is missing"),
         ("5", "the key 'model' is missing"),
         ('{"text": {}}', "the key 'model' is missing"),
@@ -124,6 +139,80 @@ def test_weights_of_another_model(copy):
         tfnmt.load(copy)
 
 
+def flip_a_bit(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "name", ["config.json", "model.weights.h5", "source.json", "source.model", "target.json", "target.txt"]
+)
+def test_one_bit_that_has_changed_is_noticed(name, saved, tmp_path):
+    directory = shutil.copytree(saved[1], tmp_path / "copy")
+    flip_a_bit(directory / name)
+    with pytest.raises(UserError) as caught:
+        tfnmt.load(directory)
+    assert str(caught.value) == (
+        f"{directory / name}: has changed since it was written; put the right one back or, if the change is meant,"
+        f" delete {directory / 'digests.json'}"
+    )
+
+
+def test_a_change_that_is_meant(saved, copy):
+    description = json.loads((copy / "config.json").read_text())
+    description["model"]["maximum_source_length"] = 3
+    (copy / "config.json").write_text(json.dumps(description))
+    assert tfnmt.load(copy).configuration.maximum_source_length == 3
+    save_weights(saved[0], copy)  # what is written from now on is checked again
+    flip_a_bit(copy / "model.weights.h5")
+    with pytest.raises(UserError, match="model.weights.h5: has changed since it was written"):
+        tfnmt.load(copy)
+
+
+def test_a_kill_between_digest_and_weights_leaves_a_model(saved, tmp_path, monkeypatch):
+    directory = shutil.copytree(saved[1], tmp_path / "copy")
+    other = saved[0].get_weights()
+    other[0] = other[0] + 1
+    model = tfnmt.load(directory)
+    for _ in range(2):
+        with monkeypatch.context() as context, pytest.raises(KeyboardInterrupt):
+            context.setattr(Path, "write_bytes", Mock(side_effect=KeyboardInterrupt))
+            save_weights(model, directory)
+        tfnmt.load(directory)
+        model.set_weights(other)
+        save_weights(model, directory)
+        tfnmt.load(directory)
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"config.json": 5}', "[" * 100_000])
+def test_digests_that_are_none(text, copy):
+    (copy / "digests.json").write_text(text)
+    with pytest.raises(UserError, match=r"digests.json: is broken \(.*\); delete it to have nothing checked"):
+        tfnmt.load(copy)
+
+
+def test_weights_left_over_are_noticed(copy):
+    with h5py.File(copy / "model.weights.h5", "r+") as file:
+        file["decoder/another"] = np.zeros(3)
+    with pytest.raises(UserError) as caught:
+        tfnmt.load(copy)
+    assert str(caught.value) == (
+        f"{copy / 'model.weights.h5'}: has decoder/another, which is no part of the model that config.json describes"
+    )
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_that_are_no_numbers_are_refused(value, saved, copy):
+    model = tfnmt.load(copy)
+    weights = model.get_weights()
+    weights[-1].flat[0] = value
+    model.set_weights(weights)
+    save_weights(model, copy)
+    with pytest.raises(UserError, match="model.weights.h5: a weight is not a finite number; train the model again"):
+        tfnmt.load(copy)
+
+
 def test_no_directory(tmp_path):
     with pytest.raises(UserError) as caught:
         tfnmt.load(tmp_path / "absent")
@@ -133,11 +222,12 @@ def test_no_directory(tmp_path):
 def test_a_full_disk_leaves_the_model(saved, copy, full_disk):
     model, _ = saved
     before = {path.name: path.read_bytes() for path in copy.iterdir()}
-    with full_disk(500):
+    with full_disk(300):
         with pytest.raises(UserError, match=r"model.weights.h5: cannot be written \(File too large\)"):
             save_weights(model, copy)
         with pytest.raises(UserError, match=r"config.json: cannot be written \(File too large\)"):
             save_configuration(model, copy)
+    (copy / "digests.json").unlink()
     assert {path.name: path.read_bytes() for path in copy.iterdir()} == before
     tfnmt.load(copy)
 

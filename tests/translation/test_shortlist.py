@@ -112,6 +112,35 @@ def test_saved_and_loaded(model, tmp_path):
         Searcher(model, shortlist=other)
 
 
+@pytest.mark.parametrize(
+    "change, complaint",
+    [
+        ({"translations": [[3], [12]]}, "translations has ids from 3 to 12; allowed is 0 to 11"),
+        ({"frequent": [-1, 5]}, "frequent has ids from -1 to 5; allowed is 0 to 11"),
+        ({"translations": [3, 4]}, "is no shortlist; tfnmt make-shortlist makes one"),
+        ({"frequent": [1.5]}, "is no shortlist; tfnmt make-shortlist makes one"),
+        ({"frequent": ["a"]}, "is no shortlist; tfnmt make-shortlist makes one"),
+        ({"target_vocabulary_size": [12]}, "is no shortlist; tfnmt make-shortlist makes one"),
+    ],
+)
+def test_what_is_no_shortlist(change, complaint, tmp_path):
+    arrays = {"translations": [[3], [4]], "frequent": [5], "target_vocabulary_size": 12} | change
+    np.savez(tmp_path / "short.npz", **arrays)
+    with pytest.raises(UserError) as caught:
+        load_shortlist(tmp_path / "short.npz")
+    assert str(caught.value) == f"{tmp_path / 'short.npz'}: {complaint}"
+
+
+def test_a_broken_file_is_no_shortlist(model, tmp_path):
+    path = tmp_path / "short.npz"
+    some_words(model).save(path)
+    content = path.read_bytes()
+    for broken in (b"", content[:100], content[: len(content) // 2], content[:60] + bytes(20) + content[80:]):
+        path.write_bytes(broken)
+        with pytest.raises(UserError, match="short.npz: is no shortlist"):
+            load_shortlist(path)
+
+
 @pytest.mark.parametrize("with_shortlist", [False, True])
 def test_products_in_bfloat16_are_near(model, with_shortlist):
     shortlist = some_words(model) if with_shortlist else None

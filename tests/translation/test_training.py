@@ -217,6 +217,7 @@ def test_a_cosine_schedule_is_as_long_as_its_run(begun, files, tmp_path, monkeyp
     description = json.loads((model / "config.json").read_text())
     description["training"] |= {"schedule": "cosine", "steps": 6, "warmup_steps": 2}
     (model / "config.json").write_text(json.dumps(description))
+    (model / "digests.json").unlink()  # the change is meant
     cosine = ["schedule=cosine", "steps=6", "warmup_steps=2"]
     for setting, change in (("epochs=3", "epochs=2, not 3"), ("steps=7", "steps=6, not 7")):
         assert refusal(model, small(*cosine, setting), *files, resume=True) == (
@@ -258,6 +259,9 @@ def test_what_is_no_run_is_not_resumed(copy, tmp_path):
     absent = tmp_path / "absent" / "model"
     assert resume_refusal(absent) == f"{absent}: no run has begun there (it has no run.json); --output begins one"
     assert not absent.parent.exists()
+    (copy / "config.json").write_text((copy / "config.json").read_text() + "\n")
+    assert resume_refusal(copy).startswith(f"{copy / 'config.json'}: has changed since it was written; put the right")
+    (copy / "digests.json").unlink()
     shutil.rmtree(copy / "checkpoints")
     before = {path: path.read_bytes() for path in copy.iterdir()}
     assert resume_refusal(copy) == (

@@ -15,26 +15,32 @@ class ClassifierConfiguration(Configuration):
     task: Annotated[str, KeyOf(TASKS)] = Field("snli", description="what is classified, into which classes")
     encoder: Annotated[str, KeyOf(ENCODERS)] = Field("spinn-pi-nt", description="the encoder of sentences")
     vocabulary_size: int | None = Field(
-        None, description="size of the vocabulary, of the most frequent words; none: all of the training data", ge=1
+        None,
+        description="size of the vocabulary, of the most frequent words; none: all of the training data",
+        ge=1,
+        le=10_000_000,
     )
     lowercase: bool = Field(False, description="lowercase words before they are looked up")
     embedding_size: int = Field(
-        128, description="size of the word embeddings; with pretrained vectors, the size of these", ge=1
+        128, description="size of the word embeddings; with pretrained vectors, the size of these", ge=1, le=8192
     )
     trained_embeddings: bool = Field(True, description="train the word embeddings; with false they stay as initialized")
     projection: int | None = Field(
-        None, description="size of an affine projection of the word embeddings; none: no projection", ge=1
+        None, description="size of an affine projection of the word embeddings; none: no projection", ge=1, le=8192
     )
     units: int = Field(
-        128, description="units of the encoder: of h (and c) in a recurrence or tree, of the output of a window", ge=1
+        128,
+        description="units of the encoder: of h (and c) in a recurrence or tree, of the output of a window",
+        ge=1,
+        le=8192,
     )
-    encoder_layers: int = Field(1, description="gru, lstm, inception: number of layers", ge=1)
+    encoder_layers: int = Field(1, description="gru, lstm, inception: number of layers", ge=1, le=64)
     bidirectional: bool = Field(False, description="gru, lstm: read in both directions")
     widths: tuple[int, ...] = Field((1, 3, 5), description="cnn: words in each window", strict=False)
     activation: Literal["relu", "maxout"] = Field("relu", description="cnn, inception and the head: their activation")
-    tracker_units: int = Field(64, description="units of the tracker", ge=1)
-    head_units: int = Field(128, description="units of the hidden layers between features and classes", ge=1)
-    head_layers: int = Field(1, description="number of hidden layers; 0: logistic regression", ge=0)
+    tracker_units: int = Field(64, description="units of the tracker", ge=1, le=8192)
+    head_units: int = Field(128, description="units of the hidden layers between features and classes", ge=1, le=8192)
+    head_layers: int = Field(1, description="number of hidden layers; 0: logistic regression", ge=0, le=64)
     batch_normalization: bool = Field(False, description="batch normalization of word embeddings and of the head")
     embedding_dropout: float = Field(0.0, description="dropout rate of the word embeddings", ge=0, lt=1)
     state_dropout: float = Field(0.0, description="gru, lstm: dropout rate of h in its product with U", ge=0, lt=1)
@@ -50,21 +56,24 @@ class ClassifierConfiguration(Configuration):
         "log_likelihood",
         description="rl-spinn: reward of a parse; mean_likelihood is a common reward of all parses of a sentence",
     )
-    samples: int = Field(2, description="rl-spinn: parses sampled for each sentence in training", ge=1)
+    samples: int = Field(2, description="rl-spinn: parses sampled for each sentence in training", ge=1, le=1000)
     policy_weight: float = Field(1.0, description="rl-spinn: weight of the REINFORCE loss", ge=0)
     entropy_weight: float = Field(
         0.01, description="rl-spinn: weight of the entropy of the transition probabilities", ge=0
     )
     micro_batches: int = Field(
-        1, description="micro-batches that a batch is trained in, in parallel, each on a processor of its own", ge=1
+        1,
+        description="micro-batches that a batch is trained in, in parallel, each on a processor of its own",
+        ge=1,
+        le=64,
     )
 
     @model_validator(mode="after")
     def _check(self):
         if self.reward == "mean_likelihood":
             require(self.samples >= 2, "samples", self.samples, "2 or more with reward=mean_likelihood")
-        odd = self.widths and all(width >= 1 and width % 2 for width in self.widths)
-        require(odd, "widths", self.widths, "odd whole numbers")
+        odd = self.widths and all(1 <= width < 1000 and width % 2 for width in self.widths)
+        require(odd and len(self.widths) <= 100, "widths", self.widths, "up to 100 odd whole numbers under 1000")
         minimum = ENCODERS[self.encoder].minimum_units
         require(self.units >= minimum, "units", self.units, f"{minimum} or more with encoder={self.encoder}")
         return self

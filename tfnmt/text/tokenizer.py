@@ -3,7 +3,6 @@
 import itertools
 import json
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import tensorflow as tf
 import tensorflow_text as tf_text
@@ -67,14 +66,16 @@ class Tokenizer(tf.Module):
         """The tokenizer with this `asset()` and these `options()`."""
         raise NotImplementedError
 
-    def save(self, directory: str | Path, name: str) -> None:
-        """Writes the vocabulary, then NAME.json; `load_tokenizer` reads them.
+    def files(self, name: str) -> dict[str, bytes]:
+        """Name -> content of the files that `load_tokenizer` reads: the vocabulary, and NAME.json.
 
-        NAME.json is written last and has the size of the vocabulary, so that incomplete files are detected.
+        NAME.json comes last and has the size of the vocabulary, so that incomplete files are detected.
         """
         description = {"kind": self.kind, "vocabulary_size": self.vocabulary_size, "options": self.options()}
-        Path(directory, name + self.extension).write_bytes(self.asset())
-        Path(directory, name + ".json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+        return {
+            name + self.extension: self.asset(),
+            name + ".json": (json.dumps(description, indent=2) + "\n").encode(),
+        }
 
 
 def normalize(text: tf.Tensor, lowercase: bool) -> tf.Tensor:

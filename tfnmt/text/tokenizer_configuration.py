@@ -13,7 +13,9 @@ class TextConfiguration(Configuration):
     tokenizer: Literal["unigram", "bpe", "words"] = Field(
         "bpe", description="SentencePiece subwords of two kinds, or plain words"
     )
-    vocabulary_size: int = Field(10_000, description="ids of each tokenizer at most; subwords: exactly", ge=5)
+    vocabulary_size: int = Field(
+        10_000, description="ids of each tokenizer at most; subwords: exactly", ge=5, le=10_000_000
+    )
     joint_vocabulary: bool = Field(True, description="one tokenizer made from both sides' text")
     lowercase: bool = Field(False, description="lowercase all text before it is tokenized")
     split_punctuation: bool = Field(

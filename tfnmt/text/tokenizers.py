@@ -50,7 +50,7 @@ def tokenizer_from_config(config: dict) -> Tokenizer:
 
 
 def load_tokenizer(directory: str | Path, name: str) -> Tokenizer:
-    """The tokenizer, of either kind, that `save(directory, name)` wrote.
+    """The tokenizer, of either kind, whose `files(name)` are in a directory.
 
     Raises:
         UserError: a file is missing, broken or cut short; names it.

@@ -27,7 +27,7 @@ class TrainingConfiguration(Configuration):
 
     initial: str | None = Field(None, description="directory of a trained model, with whose words and weights to begin")
     seed: int = Field(1, description="of the first weights, the dropout and the order of the data", ge=0, le=2**32 - 1)
-    epochs: int = Field(30, description="passes over the training data", ge=1)
+    epochs: int = Field(30, description="passes over the training data", ge=1, le=1_000_000)
     steps: int | None = Field(None, description="stop after so many batches in all, within an epoch if need be", ge=1)
     optimizer: Annotated[str, KeyOf(OPTIMIZERS)] = Field("adam", description="Keras's optimizer of that name")
     learning_rate: float = Field(0.001, description="the highest learning rate", gt=0)
@@ -45,7 +45,9 @@ class TrainingConfiguration(Configuration):
     weight_decay: float = Field(
         0.0, description="part of every weight taken away in each update, times the learning rate", ge=0
     )
-    accumulation_steps: int = Field(1, description="batches whose gradients are averaged into one update", ge=1)
+    accumulation_steps: int = Field(
+        1, description="batches whose gradients are averaged into one update", ge=1, le=1_000_000
+    )
     mixed_precision: bool = Field(False, description="compute in bfloat16, keep weights in float32")
     weight_average: float | None = Field(
         None,
@@ -61,7 +63,9 @@ class TrainingConfiguration(Configuration):
     checkpoint_steps: int = Field(
         500, description="batches between checkpoints; there is one after each epoch too", ge=1
     )
-    keep_checkpoints: int = Field(3, description="newest checkpoints kept; two at least, in case one breaks", ge=2)
+    keep_checkpoints: int = Field(
+        3, description="newest checkpoints kept; two at least, in case one breaks", ge=2, le=10_000
+    )
 
     def total_updates(self, batches_per_epoch: int) -> int:
         """Updates of the weights in a run that nothing stops early: over so many a cosine schedule falls to 0."""

@@ -1,9 +1,13 @@
-"""Digests of files, by which one that has changed is known."""
+"""Digests of files, by which one that has changed is known; digests.json has those of a model directory's files."""
 
 import hashlib
+import json
 from pathlib import Path
 
 from tfnmt.errors import UserError
+from tfnmt.files import atomic_write
+
+DIGESTS = "digests.json"
 
 
 def file_digest(path: str | Path) -> str:
@@ -14,6 +18,60 @@ def file_digest(path: str | Path) -> str:
     """
     try:
         with open(path, "rb") as file:
-            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
+            return hashlib.file_digest(file, _blake2b).hexdigest()
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def write_with_digest(path: str | Path, content: bytes | memoryview) -> None:
+    """Write a file whole or not at all, and its digest to digests.json beside it.
+
+    A kill may come between the two. So the digest is written first, and that of the file it replaces stays.
+
+    Raises:
+        UserError: the file system refuses, for example because it is full.
+    """
+    path = Path(path)
+    digests = _read_digests(path.parent)
+    digests[path.name] = [_blake2b(content).hexdigest(), *digests.get(path.name, [])[:1]]
+    with atomic_write(path.with_name(DIGESTS)) as part:
+        part.write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
+    with atomic_write(path) as part:
+        part.write_bytes(content)
+
+
+def check_digests(directory: str | Path, *unchecked: str) -> None:
+    """Check that the files of a directory are as they were written. Without digests.json, nothing is checked.
+
+    Args:
+        directory: the directory.
+        unchecked: names of files that are not checked.
+
+    Raises:
+        UserError: a file has changed.
+    """
+    for name, digests in _read_digests(directory).items():
+        path = Path(directory, name)
+        if name not in unchecked and path.exists() and file_digest(path) not in digests:
+            raise UserError(
+                f"{path}: has changed since it was written; put the right one back or, if the change is meant, delete"
+                f" {Path(directory, DIGESTS)}"
+            )
+
+
+def _read_digests(directory):
+    """Name of a file -> its digest and the one before it."""
+    path = Path(directory, DIGESTS)
+    if not path.exists():
+        return {}
+    try:
+        digests = json.loads(path.read_text(encoding="utf-8"))
+        if not all(isinstance(of_file, list) for of_file in digests.values()):
+            raise ValueError("no list of digests")
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        raise UserError(f"{path}: is broken ({error}); delete it to have nothing checked") from error
+    return digests
+
+
+def _blake2b(content=b""):
+    return hashlib.blake2b(content, digest_size=32)

@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import h5py
 import keras
+import numpy as np
 
 from tfnmt.configuration import Configuration, from_json
 from tfnmt.errors import UserError
-from tfnmt.files import atomic_write, file_errors
+from tfnmt.files import file_errors
 from tfnmt.text.tokenizers import load_tokenizer
+from tfnmt.training.digests import check_digests, write_with_digest
 
 CONFIGURATION, WEIGHTS = "config.json", "model.weights.h5"
 CHECKPOINTS, HISTORY = "checkpoints", "history.csv"
@@ -23,25 +26,29 @@ def save_tokenizers(model: keras.Model, directory: str | Path) -> None:
     directory = Path(directory)
     with file_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
-        for name, tokenizer in zip(model.tokenizer_names, model.tokenizers, strict=True):
-            tokenizer.save(directory, name)
+    for name, tokenizer in zip(model.tokenizer_names, model.tokenizers, strict=True):
+        for file, content in tokenizer.files(name).items():
+            write_with_digest(directory / file, content)
 
 
 def save_configuration(model: keras.Model, directory: str | Path, **more: Configuration) -> None:
     """Write config.json: a model's kind, its configuration and `more` configurations, by name."""
     configurations = {"model": model.configuration} | more
     description = {"kind": model.kind} | {name: value.model_dump(mode="json") for name, value in configurations.items()}
-    with atomic_write(Path(directory, CONFIGURATION)) as part:
-        part.write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+    write_with_digest(Path(directory, CONFIGURATION), (json.dumps(description, indent=2) + "\n").encode())
 
 
 def save_weights(model: keras.Model, directory: str | Path) -> None:
     """Write a model's weights, over those in the directory. The optimizer's state is in the checkpoints only."""
-    file = _InMemory()  # HDF5 ends the whole process when it writes to a full disk
+    write_with_digest(Path(directory, WEIGHTS), _weights_file(model).getbuffer())
+
+
+def _weights_file(model):
+    """What `save_weights` writes, in memory: HDF5 ends the whole process when it writes to a full disk."""
+    file = _InMemory()
     with _without_optimizer(model):
         model.save_weights(file)
-    with atomic_write(Path(directory, WEIGHTS)) as part:
-        part.write_bytes(file.getbuffer())
+    return file
 
 
 @contextlib.contextmanager
@@ -79,7 +86,10 @@ def read_kind(directory: str | Path) -> str:
     Raises:
         UserError: config.json is missing or broken.
     """
-    return _read_description(directory).get("kind", "translator")
+    kind = _read_description(directory).get("kind", "translator")
+    if not isinstance(kind, str):
+        raise UserError(f"{Path(directory, CONFIGURATION)}: kind={kind}: allowed is translator or classifier")
+    return kind
 
 
 def require_kind(directory: str | Path, kind: str) -> None:
@@ -96,7 +106,7 @@ def _read_description(directory):
         description = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}): is {directory} a model directory?") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: is broken ({error}); train the model again") from error
     if not isinstance(description, dict):
         raise UserError(f"{path}: the key 'model' is missing; train the model again")
@@ -107,8 +117,9 @@ def load_model(cls: type[keras.Model], directory: str | Path) -> keras.Model:
     """The model of class `cls` in a directory, with the weights of the best dev score.
 
     Raises:
-        UserError: a file is missing, broken or cut short, or the model is of another kind; names it.
+        UserError: a file is missing, broken, cut short or not as it was written, or the model is of another kind.
     """
+    check_digests(directory, WEIGHTS)
     require_kind(directory, cls.kind)
     configuration = read_configuration(directory, model=cls.configuration_class)["model"]
     model = cls(configuration, *(load_tokenizer(directory, name) for name in cls.tokenizer_names))
@@ -120,11 +131,12 @@ def load_weights(model: keras.Model, directory: str | Path) -> None:
     """Load the weights in a directory into a model.
 
     Raises:
-        UserError: they are missing, broken or of another model.
+        UserError: they are missing, broken, not as they were written, not finite, or of another model.
     """
     path = Path(directory, WEIGHTS)
     if not path.exists():
         raise UserError(f"{path}: is missing: the training has not scored its first epoch; --resume goes on with it")
+    check_digests(directory)
     try:
         with _without_optimizer(model):
             model.load_weights(path)
@@ -133,3 +145,15 @@ def load_weights(model: keras.Model, directory: str | Path) -> None:
         raise UserError(
             f"{path}: is broken, cut short or of another model ({reason}); --resume writes it anew at a better score"
         ) from error
+    if unknown := _variable_names(path) - _variable_names(_weights_file(model)):
+        raise UserError(f"{path}: has {min(unknown)}, which is no part of the model that {CONFIGURATION} describes")
+    if not all(np.isfinite(value).all() for value in model.get_weights()):
+        raise UserError(f"{path}: a weight is not a finite number; train the model again")
+
+
+def _variable_names(file):
+    """The names of all arrays in an HDF5 file."""
+    names = set()
+    with h5py.File(file) as opened:
+        opened.visititems(lambda name, item: names.add(name) if isinstance(item, h5py.Dataset) else None)
+    return names

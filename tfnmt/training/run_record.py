@@ -10,8 +10,8 @@ from pydantic import Field
 from tfnmt.configuration import Configuration, from_json
 from tfnmt.errors import UserError
 from tfnmt.files import atomic_write
-from tfnmt.training.digests import file_digest
-from tfnmt.training.model_directory import read_configuration, require_kind
+from tfnmt.training.digests import check_digests, file_digest
+from tfnmt.training.model_directory import WEIGHTS, read_configuration, require_kind
 
 RECORD, SAMPLE = "run.json", "sample"
 
@@ -71,9 +71,10 @@ def started_preset(directory: str | Path, cls: Any) -> Any:
         cls: of the preset: `tfnmt.translation.presets.Preset`, or that of classifiers.
 
     Raises:
-        UserError: there is no run, or one of another kind of model, or config.json is broken.
+        UserError: there is no run, or one of another kind of model, or a file of the model but its weights is broken.
     """
     require_run(directory)
+    check_digests(directory, WEIGHTS)  # which may yet be written anew
     require_kind(directory, cls.kind)
     classes = {name: field.annotation for name, field in cls.model_fields.items()}
     return cls(**read_configuration(directory, **classes))

@@ -11,21 +11,21 @@ from tfnmt.layers.registry import ATTENTIONS
 class TranslatorConfiguration(Configuration):
     """Sizes and kinds of a translator's layers. See `Encoder` and `Decoder` for the equations."""
 
-    source_embedding_size: int = Field(256, description="size of a source word's vector s_i = E w_i", ge=1)
+    source_embedding_size: int = Field(256, description="size of a source word's vector s_i = E w_i", ge=1, le=8192)
     target_embedding_size: int = Field(
-        256, description="size of a target word's vector u_i, and of the deep output t_i", ge=1
+        256, description="size of a target word's vector u_i, and of the deep output t_i", ge=1, le=8192
     )
-    encoder_units: int = Field(256, description="size of the encoder's state h_i, in each direction", ge=1)
-    decoder_units: int = Field(512, description="size of the decoder's state z_i", ge=1)
-    encoder_layers: int = Field(1, description="recurrent layers in the encoder", ge=1)
-    decoder_layers: int = Field(1, description="recurrent layers in the decoder", ge=1)
+    encoder_units: int = Field(256, description="size of the encoder's state h_i, in each direction", ge=1, le=8192)
+    decoder_units: int = Field(512, description="size of the decoder's state z_i", ge=1, le=8192)
+    encoder_layers: int = Field(1, description="recurrent layers in the encoder", ge=1, le=64)
+    decoder_layers: int = Field(1, description="recurrent layers in the decoder", ge=1, le=64)
     residual: bool = Field(False, description="add a layer's input to its output, from the second layer on")
     cell: Literal["gru", "lstm"] = Field("gru", description="the recurrent activation function φ")
     bidirectional: bool = Field(True, description="read the source from both ends")
     attention: Annotated[str, KeyOf(ATTENTIONS)] = Field(
         "additive", description="how a context is chosen for each word; none: the summary h_T is all the decoder knows"
     )
-    attention_units: int = Field(256, description="size of the additive attention's hidden layer", ge=1)
+    attention_units: int = Field(256, description="size of the additive attention's hidden layer", ge=1, le=8192)
     conditional: bool = Field(True, description="attend between two transitions of the decoder (conditional GRU)")
     deep_output: bool = Field(
         True, description="score words from tanh(z_i W_1 + u_{i-1} W_2 + c_i W_3 + b) and not from z_i"
@@ -55,10 +55,16 @@ class TranslatorConfiguration(Configuration):
     )
     output_dropout: float = Field(0.0, description="part of what words are scored from dropped", ge=0, lt=1)
     maximum_source_length: int = Field(
-        400, description="tokens of a source sentence that are read; what is longer is cut, with a warning", ge=1
+        400,
+        description="tokens of a source sentence that are read; what is longer is cut, with a warning",
+        ge=1,
+        le=100_000,
     )
     micro_batches: int = Field(
-        1, description="micro-batches that a batch is trained in, in parallel, each on a processor of its own", ge=1
+        1,
+        description="micro-batches that a batch is trained in, in parallel, each on a processor of its own",
+        ge=1,
+        le=64,
     )
 
     @model_validator(mode="after")

@@ -5,6 +5,8 @@ and the most frequent words. Each sentence has its own list, and the probabiliti
 translation does not depend on the batch, although the logits of all lists of a batch are computed together.
 """
 
+import zipfile
+import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -96,15 +98,24 @@ def load_shortlist(path: str | Path) -> Shortlist:
     """The `Shortlist` that `save` wrote.
 
     Raises:
-        UserError: there is no such file, or it is none of `save`'s.
+        UserError: there is no such file, or it is none of `save`'s, or an id is out of range.
     """
     try:
         with np.load(path) as arrays:
-            return Shortlist(**{name: arrays[name] for name in ("translations", "frequent", "target_vocabulary_size")})
+            translations, frequent, size = (
+                np.asarray(arrays[name]) for name in ("translations", "frequent", "target_vocabulary_size")
+            )
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or 'is no shortlist'}") from error
-    except (ValueError, KeyError) as error:
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise UserError(f"{path}: is no shortlist; tfnmt make-shortlist makes one") from error
+    are_integers = all(array.dtype.kind in "iu" for array in (translations, frequent, size))
+    if not are_integers or (translations.ndim, frequent.ndim, size.ndim) != (2, 1, 0):
+        raise UserError(f"{path}: is no shortlist; tfnmt make-shortlist makes one")
+    for name, ids in (("translations", translations), ("frequent", frequent)):
+        if ids.size and not 0 <= ids.min() <= ids.max() < size:
+            raise UserError(f"{path}: {name} has ids from {ids.min()} to {ids.max()}; allowed is 0 to {int(size) - 1}")
+    return Shortlist(translations, frequent, int(size))
 
 
 def translation_table(
