@@ -1,10 +1,14 @@
 """Summary vectors and attention of a small translator, and how near to one another groups of vectors are."""
 
+import gc
+
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from tfnmt.errors import UserError
 from tfnmt.inspection.attention import attention_matrices, draw_attention
+from tfnmt.inspection.figures import figure_image
 from tfnmt.inspection.summary_vectors import (
     PARAPHRASES,
     draw_summary_vectors,
@@ -84,6 +88,19 @@ def test_the_figure_of_summaries_says_how_much_it_shows():
     figure = draw_summary_vectors(np.arange(2.0 * count).reshape(count, 2), [0.5, 0.25], PARAPHRASES)
     assert figure.axes[0].get_xlabel() == "first principal component (50% of the variance)"
     assert len(figure.axes[0].collections) == len(PARAPHRASES)
+
+
+def test_figures_of_earlier_epochs_are_freed():
+    """Even while Python does not collect by itself."""
+    gc.collect()
+    gc.disable()
+    try:
+        images = [figure_image(draw_attention([(["a", "b"], ["c"], np.array([[0.3, 0.7]]))])) for _ in range(4)]
+        alive = sum(type(thing) is Figure for thing in gc.get_objects())
+    finally:
+        gc.enable()
+    assert alive <= 1
+    assert all(np.array_equal(image, images[0]) and image.shape[-1] == 4 for image in images)
 
 
 def test_attention_has_a_row_for_each_word_written(monkeypatch):
