@@ -95,7 +95,7 @@ def call_with(text, monkeypatch, *options):
 
 
 def test_translate_gives_a_line_for_a_line(model, monkeypatch):
-    lines = ["The dog sees a red ball.", "", "A cat.", "   ", "Unknown wörds", "The last line has no end."]
+    lines = ["The dog sees a red ball.", "", "A cat.", " \u00a0\u2028", "Unknown wörds", "The last line has no end."]
     expected = tfnmt.load(model).translate(lines, beam_size=2)
     assert expected[1] == expected[3] == "" and all(expected[i] for i in (0, 2, 4, 5))
     text = "\n".join(lines).encode()
@@ -153,7 +153,7 @@ def test_a_shortlist_is_made_and_used(model, files, monkeypatch, tmp_path):
 def test_scores_of_what_was_translated(model, monkeypatch, tmp_path):
     """Ensembles of a model with itself score the same, and so does force decoding."""
     source = tmp_path / "source"
-    source.write_text("The dog sees a red ball.\nA cat.\n", encoding="utf-8")
+    source.write_text("The dog sees a red ball.\nA cat.\n\u00a0\n", encoding="utf-8")
     options = ["--scores", "--length-penalty", 0, "--beam-size", 2]
     twice = call_with(source.read_bytes(), monkeypatch, "--model", model, model, *options)
     texts, scores = zip(*(line.split("\t") for line in twice.splitlines()), strict=True)
@@ -171,7 +171,7 @@ def test_scores_of_what_was_translated(model, monkeypatch, tmp_path):
     of_all = [float(line.split("\t")[0]) for line in lines]
     assert totals["log_probability"] == pytest.approx(sum(of_all), abs=0.01)
     assert totals["perplexity"] == pytest.approx(math.exp(-totals["log_probability"] / totals["tokens"]))
-    assert totals["sentences"] == 2 and totals["words"] == totals["tokens"] - 2
+    assert totals["sentences"] == 3 and totals["words"] == totals["tokens"] - 3
 
 
 def test_averaged_checkpoints_are_a_model(model, monkeypatch, tmp_path):

@@ -83,7 +83,7 @@ def test_client(echoes, tmp_path, start, asked):
             (b"a\n", "pair", "line 1: 1 fields; expected source TAB target"),
             (b"a\n\xff\n", "serving_default", "line 2: byte 1 is not UTF-8"),
             (b"a\n", "other", "echo has no signature 'other'; it has number, pair, serving_default, slow, wide"),
-            (b"x\n", "number", "could not correctly convert string: x"),
+            (b"1\nx\n", "number", "standard input, line 2: .*could not correctly convert string: x"),
         ):
             with pytest.raises(UserError, match=complaint):
                 asked(text, *there, "--signature", signature)

@@ -47,11 +47,29 @@ def _answers(client: Any, arguments: argparse.Namespace) -> Iterator[str]:
     names = signatures[arguments.signature]["inputs"]  # in alphabetical order: source before target
     lines = enumerate(sys.stdin.buffer, start=1)
     while window := list(itertools.islice(lines, REQUEST_SIZE)):
-        columns = zip(*(_fields(number, line, names) for number, line in window), strict=True)
-        inputs = {name: list(column) for name, column in zip(names, columns, strict=True)}
+        yield from _answers_to(
+            [(number, _fields(number, line, names)) for number, line in window], names, client, arguments
+        )
+
+
+def _answers_to(
+    window: list[tuple[int, list[str]]], names: list[str], client: Any, arguments: argparse.Namespace
+) -> Iterator[str]:
+    """A line for each numbered line of a request. If it is refused, each line is sent alone, to find the wrong one."""
+    from tfnmt.serving.client import PredictError
+
+    columns = zip(*(fields for _, fields in window), strict=True)
+    inputs = {name: list(column) for name, column in zip(names, columns, strict=True)}
+    try:
         outputs = client.predict(arguments.model, inputs, arguments.signature)
-        for row in zip(*outputs.values(), strict=True):
-            yield _formatted(dict(zip(outputs, row, strict=True)), arguments.signature)
+    except PredictError as error:
+        if len(window) == 1:
+            raise UserError(f"{arguments.url}: standard input, line {window[0][0]:,}: {error}") from error
+        for line in window:
+            yield from _answers_to([line], names, client, arguments)
+        return
+    for row in zip(*outputs.values(), strict=True):
+        yield _formatted(dict(zip(outputs, row, strict=True)), arguments.signature)
 
 
 def _fields(number: int, line: bytes, names: list[str]) -> list[str]:
