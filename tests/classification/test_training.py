@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import tfnmt
-from tests.live_graphs import LiveGraphs
 from tfnmt.classification.presets import CLASSIFIER_PRESETS, ClassifierPreset
 from tfnmt.classification.training import train_classifier
 from tfnmt.data.tasks import TASKS
@@ -12,6 +11,7 @@ from tfnmt.errors import UserError
 from tfnmt.inspection.classification_callbacks import tensorboard_callbacks
 from tfnmt.training import callbacks
 from tfnmt.training.run_record import started_preset
+from tfnmt_programs.benchmarks.training_memory import MemoryOfEpochs
 
 SMALL = ["embedding_size=6", "units=8", "tracker_units=5", "head_units=8", "batch_size=8", "epochs=2"]
 SMALL += ["checkpoint_steps=2", "batch_normalization=true", "embedding_dropout=0.2", "head_dropout=0.2"]
@@ -40,12 +40,12 @@ class Killed(BaseException):
 def test_a_killed_and_resumed_run_gives_the_same_weights(files, tmp_path, monkeypatch):
     """With rl-spinn, since its random state must be restored too."""
     preset = small("encoder=rl-spinn")
-    graphs = LiveGraphs()
+    memory = MemoryOfEpochs()
     board = tensorboard_callbacks(tmp_path / "whole", preset)
     model, progress = train_classifier(
-        tmp_path / "whole", preset, *files, make_callbacks=lambda *of_run: [*board(*of_run), graphs]
+        tmp_path / "whole", preset, *files, make_callbacks=lambda *of_run: [*board(*of_run), memory]
     )
-    assert graphs.counts[0] == graphs.counts[1], "a graph that is traced anew each epoch would never be freed"
+    assert memory.graphs[0] == memory.graphs[1], "a graph that is traced anew each epoch would never be freed"
     original, done = callbacks.CheckpointCallback.on_train_batch_end, []
 
     def with_end(self, *arguments, **named):

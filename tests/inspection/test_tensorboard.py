@@ -9,13 +9,13 @@ import tensorflow as tf
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import plugin_data_pb2
 
-from tests.live_graphs import LiveGraphs
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.inspection.tensorboard import TrainingSummaries
 from tfnmt.inspection.translation_callbacks import TranslationSummaries, tensorboard_callbacks
 from tfnmt.translation.presets import PRESETS
 from tfnmt.translation.training import train_translator
+from tfnmt_programs.benchmarks.training_memory import MemoryOfEpochs
 
 SIZES = ("source_embedding_size", "target_embedding_size", "encoder_units", "decoder_units", "attention_units")
 SETTINGS = [f"{name}=8" for name in SIZES] + ["batch_size=2", "epochs=2", "selection=loss", "accumulation_steps=2"]
@@ -36,12 +36,12 @@ def runs(tmp_path_factory):
     preset = PRESETS["tiny"].override(SETTINGS)
     with_callbacks, plain = directory / "with_callbacks", directory / "plain"
     callbacks = tensorboard_callbacks(with_callbacks, preset, profile_steps=(3, 4))
-    graphs = LiveGraphs()
+    memory = MemoryOfEpochs()
     model, _ = train_translator(
-        with_callbacks, preset, *files, make_callbacks=lambda *of_run: [*callbacks(*of_run), graphs]
+        with_callbacks, preset, *files, make_callbacks=lambda *of_run: [*callbacks(*of_run), memory]
     )
     plain_model, _ = train_translator(plain, preset, *files)
-    return with_callbacks, model, plain_model, graphs.counts
+    return with_callbacks, model, plain_model, memory.graphs
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ WORKS = {
     "train-classifier": "sentence pairs a second in training a classifier that reads trees",
     "lengths": "words a second with long sentences beside short ones, as many words a batch",
     "board": "the part of a training run's time that writing for TensorBoard takes",
+    "memory": "what a training run holds after every epoch",
     "read": "how fast a large file of pairs with trees becomes batches",
     "rnn": "a recurrent layer's training step, beside Keras's RNN and GRU",
     "versions": "training and searching, beside an earlier version of this project",
