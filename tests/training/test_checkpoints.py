@@ -1,5 +1,7 @@
 """Checkpoints: that they hold everything, that broken ones do no harm, and that a full disk leaves the old ones."""
 
+import shutil
+
 import keras
 import numpy as np
 import pytest
@@ -157,6 +159,24 @@ def test_a_full_disk_leaves_the_ones_before(room, tmp_path, full_disk):
     model, _, checkpoints = new_run(tmp_path)
     assert checkpoints.restore()
     assert held(model) == {2.0}
+
+
+def test_too_little_room_is_told_before_it_is_needed(tmp_path, monkeypatch):
+    _, _, checkpoints = new_run(tmp_path, keep=2)
+    size = 4 * 3 * UNITS * (UNITS + 1)  # of weights and Adam's two, but for a few scalars
+    for free, enough in ((4 * size, True), (3 * size, False), (2.5 * size, False)):
+        monkeypatch.setattr(shutil, "disk_usage", lambda path, free=free: shutil._ntuple_diskusage(1e9, 0, int(free)))
+        if enough:
+            checkpoints.require_space()
+        else:
+            with pytest.raises(UserError) as caught:
+                checkpoints.require_space()
+            assert str(caught.value) == (
+                f"{tmp_path / 'checkpoints'}: there is room for 2 checkpoints of 0.1 MB, and 3 are to come;"
+                " free some, keep fewer (keep_checkpoints), or name another --output"
+            )
+    save(tmp_path, 1, 2)
+    checkpoints.require_space()
 
 
 def test_finding_what_is_not_finite(tmp_path):

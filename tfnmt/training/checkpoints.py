@@ -48,6 +48,17 @@ class Checkpoints:
         """The path of the newest checkpoint, without ".index"; None if there is none."""
         return next((self.directory / name for name in checkpoint_names(self.directory)), None)
 
+    def require_space(self) -> None:
+        """Raise `UserError` unless the disk has room for the checkpoints to come: those kept, and the next."""
+        size = sum(variable.dtype.size * variable.shape.num_elements() for variable in self.variables)
+        to_come = max(1, self.keep + 1 - len(checkpoint_names(self.directory)))
+        free = shutil.disk_usage(self.directory.parent).free
+        if free < to_come * size:
+            raise UserError(
+                f"{self.directory}: there is room for {free // size} checkpoints of {size / 1e6:,.1f} MB, and"
+                f" {to_come} are to come; free some, keep fewer (keep_checkpoints), or name another --output"
+            )
+
     def all_finite(self) -> bool:
         """Whether all weights and all variables of the optimizer are finite."""
         floats = [variable for variable in self.variables if variable.dtype.is_floating]

@@ -24,8 +24,8 @@ def train(run: TrainingRun) -> Progress:
         The progress at the end.
 
     Raises:
-        UserError: the loss is not finite, or the disk is full (the last good checkpoint is kept); the checkpoints are
-            broken, or of a run on other data.
+        UserError: the disk has no room for checkpoints; the loss is not finite, or the disk is full (the last good
+            checkpoint is kept); the checkpoints are broken, or of a run on other data.
     """
     configuration, model = run.configuration, run.model
     model.optimizer.build(model.trainable_variables)
@@ -34,6 +34,7 @@ def train(run: TrainingRun) -> Progress:
     epoch = tf.Variable(0, dtype=tf.int64)
     checkpoint_callback = CheckpointCallback(run, progress, checkpoints, epoch)
     dev_scoring = DevScoringCallback(run, progress, checkpoint_callback)
+    checkpoints.require_space()
     if run.resuming:
         _restore(run, checkpoints, progress)
     else:
