@@ -67,13 +67,14 @@ def test_a_training_killed_without_warning_goes_on(model, training_options, tmp_
     process.kill()
     printed, errors = process.communicate()
     assert (process.returncode, printed) == (-signal.SIGKILL, b"")
-    first, second, third, *rest = errors.decode().splitlines()
+    learning, first, second, third, *rest = errors.decode().splitlines()
+    assert learning == "learning the vocabulary"
     assert first.endswith("train.en.gz: kept all 90 pairs")
     assert second == "6,615 weights; vocabularies of 182 and 231"
     assert third.startswith("2 epochs of ") and third.endswith(" batches begin")
     assert not rest or rest[0].startswith("epoch 1 of 2: ")
     log = (output / "log.txt").read_text().splitlines()
-    assert [line.split(" ", 2)[2] for line in log[:3]] == [first, second, third]
+    assert [line.split(" ", 2)[2] for line in log[:4]] == [learning, first, second, third]
 
     call("train-translator", "--resume", output)
     resumed, whole = tfnmt.load(output), tfnmt.load(model)

@@ -63,7 +63,8 @@ def test_lines_that_are_empty_or_have_a_million_characters(files, tmp_path, logg
         odd_files.append(ParallelFiles(*(write(tmp_path / f"{split}.{i}", s) for i, s in enumerate((source, target)))))
     preset = small("steps=2", "maximum_source_length=50")
     model, progress = train_translator(tmp_path / "model", preset, *odd_files)
-    lines = logged()
+    learning, *lines = logged()
+    assert learning == "learning the vocabulary"
     assert lines[0] == (
         f"{odd_files[0].source}: kept 56 of 60 pairs; dropped 3 longer than 100 tokens (first: line 6), "
         "1 empty (first: line 5)"

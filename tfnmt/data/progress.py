@@ -44,7 +44,10 @@ def log_progress(items: Iterable[Item], doing: str, total: int | None = None, li
 
 @contextlib.contextmanager
 def log_waiting(doing: str) -> Iterator[None]:
-    """While something runs that cannot tell how far it is: a line every ten seconds, such as "learning words: 20 s"."""
+    """While something runs that cannot tell how far it is: at first a line such as "learning words", and then every
+    ten seconds one such as "learning words: 20 s".
+    """
+    logger.info("%s", doing)
     began, ended = time.monotonic(), threading.Event()
 
     def log():
