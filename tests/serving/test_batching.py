@@ -84,7 +84,38 @@ def test_an_error_reaches_only_the_request_that_caused_it():
 
     (first, second, third), sizes = batched(main, run, wait_seconds=0.05)
     assert values([first, third]) == [[2], [4]] and isinstance(second, RuntimeError)
-    assert sizes == [3, 1, 1, 1]
+    assert sizes == [3, 1, 2, 1, 1]
+
+
+def test_one_long_text_does_not_pad_all_others():
+    shapes = []
+
+    def run(inputs):
+        shapes.append((len(inputs["x"]), int(inputs["x"].max())))
+        return double(inputs)
+
+    async def main(batcher):
+        lengths = [3, 100, 2, 1, 3, 50, 3]
+        tasks = [batcher.submit({"x": np.array([n])}, 1, np.array([n])) for n in lengths]
+        return values(await asyncio.gather(*tasks)) == [[2 * n] for n in lengths]
+
+    right, _ = batched(main, run, max_batch_size=8, max_batch_tokens=60, wait_seconds=0.02, threads=1)
+    assert right and shapes == [(5, 3), (1, 100), (1, 50)]
+
+
+def test_a_request_is_split_by_tokens_into_texts_of_similar_length():
+    shapes = []
+
+    def run(inputs):
+        shapes.append((len(inputs["x"]), int(inputs["x"].max())))
+        return double(inputs)
+
+    async def main(batcher):
+        lengths = np.array([9, 1, 70, 2, 9, 1, 9])
+        return (await batcher.submit({"x": lengths}, 7, lengths))["y"].tolist() == (2 * lengths).tolist()
+
+    right, _ = batched(main, run, max_batch_size=4, max_batch_tokens=40, wait_seconds=0.0, threads=1)
+    assert right and sorted(shapes) == [(1, 70), (2, 9), (4, 9)]
 
 
 def test_a_cancelled_request_is_not_computed():

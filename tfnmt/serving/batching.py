@@ -22,6 +22,7 @@ class _Task:
 
     inputs: Arrays
     rows: int
+    longest: int  # tokens of its longest text
     outputs: asyncio.Future
     enqueued: float
 
@@ -55,23 +56,43 @@ class Batcher:
     def waiting_rows(self) -> int:
         return sum(task.rows for task in self._queue)
 
-    async def submit(self, inputs: Arrays, rows: int) -> Arrays:
+    async def submit(self, inputs: Arrays, rows: int, tokens: np.ndarray | None = None) -> Arrays:
         """The outputs for the inputs, both with `rows` rows.
+
+        Args:
+            inputs: of the signature.
+            rows: how many.
+            tokens: int [rows], those of the longest text of each row; None to count rows alone.
 
         Raises:
             RequestError: the model cannot compute these inputs, or the queue is full.
         """
-        size = self._options.max_batch_size
-        if self.waiting_rows + rows > max(rows, size * self._options.max_enqueued_batches):
+        if self.waiting_rows + rows > max(rows, self._options.max_batch_size * self._options.max_enqueued_batches):
             raise unavailable("The batch scheduling queue to which this task was submitted is full")
-        starts = range(0, max(rows, 1), size)
-        pieces = [{name: x[start : start + size] for name, x in inputs.items()} for start in starts]
-        futures = [self._enqueue(piece, min(size, rows - start)) for piece, start in zip(pieces, starts, strict=True)]
-        return _concatenate(await asyncio.gather(*futures))
+        tokens = np.zeros(rows, int) if tokens is None else tokens
+        if self._fits(rows, tokens.max(initial=0)):
+            return await self._enqueue(inputs, tokens)
+        pieces = self._split(tokens)
+        futures = [self._enqueue({name: x[piece] for name, x in inputs.items()}, tokens[piece]) for piece in pieces]
+        outputs = _concatenate(await asyncio.gather(*futures))
+        places = np.argsort(np.concatenate(pieces))  # of each row, in the pieces one after the other
+        return {name: x[places] for name, x in outputs.items()}
 
-    def _enqueue(self, inputs, rows):
+    def _fits(self, rows, longest):
+        return rows <= self._options.max_batch_size and (rows == 1 or rows * longest <= self._options.max_batch_tokens)
+
+    def _split(self, tokens):
+        """Indices of rows, in pieces that fit, those of similar length together."""
+        pieces = [[]]
+        for row in np.argsort(tokens, kind="stable"):  # so the last one of a piece is the longest
+            if not self._fits(len(pieces[-1]) + 1, tokens[row]):
+                pieces.append([])
+            pieces[-1].append(row)
+        return pieces
+
+    def _enqueue(self, inputs, tokens):
         loop = asyncio.get_running_loop()
-        task = _Task(inputs, rows, loop.create_future(), loop.time())
+        task = _Task(inputs, len(tokens), tokens.max(initial=0), loop.create_future(), loop.time())
         self._queue.append(task)
         self._start_due_batches()
         return task.outputs
@@ -96,12 +117,16 @@ class Batcher:
         self._start_due_batches()
 
     def _next_batch(self):
-        """The oldest tasks, as many as fit."""
-        count, rows = 0, 0
-        while count < len(self._queue) and rows + self._queue[count].rows <= self._options.max_batch_size:
-            rows += self._queue[count].rows
-            count += 1
-        batch, self._queue = self._queue[:count], self._queue[count:]
+        """The oldest task, and of the others those that fit beside it."""
+        batch, others = self._queue[:1], []
+        rows, longest = batch[0].rows, batch[0].longest
+        for task in self._queue[1:]:
+            if self._fits(rows + task.rows, max(longest, task.longest)):
+                batch.append(task)
+                rows, longest = rows + task.rows, max(longest, task.longest)
+            else:
+                others.append(task)
+        self._queue = others
         return batch
 
     async def _compute(self, batch):
@@ -110,9 +135,9 @@ class Batcher:
         try:
             results = await loop.run_in_executor(self._executor, self._run_batch, batch)
         except Exception as error:  # of any type: the clients wait for an answer
-            if len(batch) > 1:  # one of them is at fault: each alone
-                for task in batch:
-                    await self._compute([task])
+            if len(batch) > 1:  # one of them is at fault
+                await self._compute(batch[: len(batch) // 2])
+                await self._compute(batch[len(batch) // 2 :])
                 return
             results = [_as_request_error(error)]
         for task, result in zip(batch, results, strict=True):

@@ -24,6 +24,9 @@ class BatchingOptions:
 
     max_batch_size: int = 32
     """Rows of one batch at most; a larger request is split."""
+    max_batch_tokens: int = 2048
+    """Rows of one batch times the tokens of its longest text, at most: what is computed, padding included. A text that
+    has more alone is a batch of its own."""
     wait_seconds: float = 0.005
     """How long the first request of a batch waits for others."""
     threads: int = 2
