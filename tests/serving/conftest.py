@@ -14,6 +14,7 @@ import tensorflow as tf
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.serving.export import export
 from tfnmt.serving.files import register
+from tfnmt.serving.limits import Limits
 from tfnmt.serving.options import Address, BatchingOptions, ServerOptions
 from tfnmt.serving.server import serve
 from tfnmt.text.tokenizers import END, SubwordTokenizer, WordTokenizer
@@ -167,11 +168,11 @@ class Running:
 
 @pytest.fixture
 def start():
-    """`start(directory, options)`: a `Running` server, stopped in the end."""
+    """`start(directory, limits, **options)`: a `Running` server, stopped in the end."""
     servers = []
 
-    def start_(directory, **options):
-        servers.append(Running(directory, BatchingOptions(**options)))
+    def start_(directory, limits=None, **options):
+        servers.append(Running(directory, BatchingOptions(**options), limits=limits or Limits()))
         return servers[-1]
 
     yield start_

@@ -230,7 +230,7 @@ def test_it_runs_without_python(exported, model, sentences, tmp_path):
     assert ran.stdout.decode().split("\n") == [*model.translate(texts, 3), ""]
 
 
-EMPTY_SERVABLE = SimpleNamespace(kind="empty", options={}, functions={}, documentation={}, examples=())
+EMPTY_SERVABLE = SimpleNamespace(kind="empty", options={}, functions={}, documentation={}, limits={}, examples=())
 
 
 def test_versions_increase_and_no_incomplete_version_is_visible(tmp_path, monkeypatch):

@@ -85,7 +85,7 @@ def test_status_and_signatures(client):
          {"inputs": {"source": ["a"], "target": ["a", "b"]}, "signature": "pair"}),
         ("invalid", "input 'text', row 1: has a NUL character", {"inputs": {"text": ["a", "b\0"]}}),
         ("invalid", "input 'text', row 0: a text of 20,001 bytes: at most", {"inputs": {"text": ["a" * 20_001]}}),
-        ("invalid", "a request of 1,025 rows: at most 1,024", {"inputs": {"text": ["a"] * 1025}}),
+        ("invalid", "a request of 65 rows: at most 64", {"inputs": {"text": ["a"] * 65}}),
         ("invalid", "StringToNumberOp could not correctly convert string: x",
          {"inputs": {"text": ["x"]}, "signature": "number"}),
     ],
@@ -332,7 +332,7 @@ def test_an_exported_translator(exported, model, sentences, start):
     server = start(exported.parents[1], max_batch_size=16)
     expected = model.translate(sentences[:40], beam_size=3)
     with connect(server.rest) as rest, connect(server.grpc) as grpc, concurrent.futures.ThreadPoolExecutor(8) as pool:
-        assert rest.predict("sample", {"text": sentences[:40]})["translation"] == expected
+        assert rest.predict("sample", {"text": sentences[:16]})["translation"] == expected[:16]
         alone = pool.map(lambda text: grpc.predict("sample", {"text": [text]})["translation"][0], sentences[:40])
         assert list(alone) == expected
         for signature in ("nbest", "align", "encode"):
@@ -343,6 +343,11 @@ def test_an_exported_translator(exported, model, sentences, start):
                     assert ours[name] == theirs[name]
                 else:
                     np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-4, atol=1e-5)
+        for signature in ("serving_default", "nbest", "align"):
+            with pytest.raises(PredictError, match=r"row 0: a text of \d+ tokens: at most 128 are allowed"):
+                rest.predict("sample", {"text": ["The dog sees a red ball. " * 30]}, signature)
+        with pytest.raises(PredictError, match=r"input 'target', row 0: a text of \d+ tokens: at most 400 are allowed"):
+            grpc.predict("sample", {"source": ["A dog."], "target": ["Ein Hund. " * 200]}, "score")
 
 
 def test_a_process_lives_at_once_and_answers_accepted_requests_before_it_stops(echoes, tmp_path):

@@ -7,10 +7,16 @@ import tensorflow as tf
 from tests.layers.trees.tree_batches import left_branching, random_tree, right_branching
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import from_brackets, to_brackets
-from tfnmt.text.graph_brackets import brackets_from_transitions, transitions_from_brackets, without_brackets
+from tfnmt.text.graph_brackets import (
+    are_brackets,
+    brackets_from_transitions,
+    transitions_from_brackets,
+    without_brackets,
+)
 
 in_graph = tf.function(input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
 there = in_graph(transitions_from_brackets)
+valid = in_graph(are_brackets)
 
 
 @in_graph
@@ -60,6 +66,7 @@ NO_TREES += ["a ( b )", "a b ) (", "( a b ) (", "( ( a b ( ) c d ) )", "( a\tb )
 def test_what_is_no_tree(text):
     with pytest.raises(tf.errors.InvalidArgumentError, match="each text must be one binary tree"):
         there(tf.constant(["( a b )", text]))
+    assert valid(tf.constant(["( a b )", text, "( a ( b c ) )"])).numpy().tolist() == [True, False, True]
 
 
 def test_it_reads_and_refuses_what_python_does():

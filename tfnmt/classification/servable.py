@@ -4,7 +4,13 @@ import tensorflow as tf
 
 from tfnmt.classification.classifier import Classifier
 from tfnmt.quantization import StoredWeights
-from tfnmt.text.graph_brackets import brackets_from_transitions, transitions_from_brackets, without_brackets
+from tfnmt.text.graph_brackets import (
+    NO_TREE,
+    are_brackets,
+    brackets_from_transitions,
+    transitions_from_brackets,
+    without_brackets,
+)
 from tfnmt.text.tokenizers import PADDING
 
 _WORDS = "string [batch]: words separated by spaces, UTF-8; brackets are ignored"
@@ -14,6 +20,9 @@ _OUTPUTS = {
     "probabilities": "float32 [batch, classes]: of every class",
     "classes": "string [batch, classes]: their names",
 }
+_NO_WORDS = "each text must have a word"
+_LIMITS = {"text_tokens": 500, "request_tokens": 4000}
+"""As much as takes SPINN in the sizes of the preset `snli` no more than a second of a processor."""
 
 
 class ClassifierServable(tf.Module):
@@ -51,13 +60,11 @@ class ClassifierServable(tf.Module):
             self.documentation["parse"] = {"inputs": {"text": text}, "outputs": brackets}
             methods["parse"] = self._parse
         self._untracked.functions = {
-            name: tf.function(
-                method,
-                input_signature=[tf.TensorSpec([None], tf.string, key) for key in self.documentation[name]["inputs"]],
-                autograph=False,
-            )
-            for name, method in methods.items()
+            name: _traced(method, *self.documentation[name]["inputs"]) for name, method in methods.items()
         }
+        check = _traced(self._check, "text")
+        self.checks = {name: dict.fromkeys(self.documentation[name]["inputs"], check) for name in methods}
+        self.limits = dict.fromkeys(methods, _LIMITS)
 
     @property
     def functions(self) -> dict[str, tf.types.experimental.PolymorphicFunction]:
@@ -81,6 +88,14 @@ class ClassifierServable(tf.Module):
             transitions = model.encoder(inputs, training=False)["transitions"]
         return {"brackets": brackets_from_transitions(tf.strings.split(without_brackets(text)), transitions)}
 
+    def _check(self, text):
+        """What `tfnmt.serving.export.Servable.checks` says."""
+        model, words = self._untracked.model, without_brackets(text)
+        problem = tf.where(words == "", _NO_WORDS, "")
+        if model.encoder_spec.needs_parses:
+            problem = tf.where(are_brackets(text), problem, NO_TREE)
+        return {"tokens": tf.cast(model.tokenizer.encode(words).row_lengths(), tf.int32), "problem": problem}
+
     def _classify(self, inputs):
         model = self._untracked.model
         with self.weights.in_use([model]):
@@ -93,7 +108,7 @@ class ClassifierServable(tf.Module):
     def _inputs(self, text):
         """Strings [sentences] → a batch of them, as `tfnmt.data.example_batches` makes it."""
         model, words = self._untracked.model, without_brackets(text)
-        has_words = tf.debugging.Assert(tf.reduce_all(words != ""), ["each text must have a word"])
+        has_words = tf.debugging.Assert(tf.reduce_all(words != ""), [_NO_WORDS])
         with tf.control_dependencies([has_words]):
             inputs = {"words": model.tokenizer.encode(words).to_tensor(PADDING)}
         return inputs | {"transitions": transitions_from_brackets(text)} if model.encoder_spec.needs_parses else inputs
@@ -110,3 +125,8 @@ class _Untracked:
 
     def __init__(self, model):
         self.model = model
+
+
+def _traced(method, *inputs):
+    specifications = [tf.TensorSpec([None], tf.string, name) for name in inputs]
+    return tf.function(method, input_signature=specifications, autograph=False)

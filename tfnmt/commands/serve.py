@@ -27,6 +27,16 @@ def add_options(parser: CommandParser) -> None:
         help="how long a batch waits for more texts (default: that of batching.config)",
     )
 
+    add(
+        "--max-batch-tokens",
+        type=positive,
+        metavar="N",
+        help="texts in one batch times the tokens (words or subwords) of the longest (default: 2048)",
+    )
+    add("--max-request-rows", type=positive, default=64, metavar="N", help="texts in one request (default: 64)")
+    of_model = "(default: what each exported model allows)"
+    add("--max-request-tokens", type=positive, metavar="N", help=f"tokens of all texts in one request {of_model}")
+    add("--max-text-tokens", type=positive, metavar="N", help=f"tokens of one text {of_model}")
     add("--max-connections", type=positive, default=1000, metavar="N", help="open HTTP connections (default: 1000)")
     add("--certificate", metavar="FILE", help="serve by TLS with the certificate in this PEM file; needs --key")
     add("--key", metavar="FILE", help="the private key of --certificate")
@@ -63,8 +73,15 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         raise UserError("--certificate and --key belong together: give both or none")
     options = ServerOptions(
         Address(arguments.host, arguments.rest_port, arguments.grpc_port),
-        batching_options(arguments.models, arguments.max_batch_size, arguments.batch_wait_ms),
-        Limits(connections=arguments.max_connections),
+        batching_options(
+            arguments.models, arguments.max_batch_size, arguments.batch_wait_ms, arguments.max_batch_tokens
+        ),
+        Limits(
+            connections=arguments.max_connections,
+            request_rows=arguments.max_request_rows,
+            text_tokens=arguments.max_text_tokens,
+            request_tokens=arguments.max_request_tokens,
+        ),
         arguments.certificate and Certificate(arguments.certificate, arguments.key),
         arguments.admin_token_file and read_token(arguments.admin_token_file),
         arguments.access_log,

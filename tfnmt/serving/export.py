@@ -28,6 +28,11 @@ class Servable(Protocol):
     """The `tf.function` of each signature, over string tensors [batch], with an `input_signature`."""
     documentation: Mapping[str, Mapping[str, Mapping[str, str]]]
     """{signature: {"inputs": {name: text}, "outputs": {name: text}}}."""
+    checks: Mapping[str, Mapping[str, tf.types.experimental.PolymorphicFunction]]
+    """{signature: {input: function}}: what a server asks before it computes. From texts, string [batch], to "tokens"
+    int32 [batch], how many the model reads of each, and "problem" string [batch], why it cannot be read, or nothing."""
+    limits: Mapping[str, Mapping[str, int]]
+    """{signature: {limit: value}}: what one request may hold at most, see `tfnmt.serving.requests.Limits`."""
     variables: Sequence[tf.Variable]
     """The weights."""
     examples: Sequence[Sequence[str]]
@@ -89,7 +94,12 @@ def _rename_to_next_version(temporary, folder):
 def _write_extras(directory, name, servable):
     """The description, and the warm-up requests, which TensorFlow Serving runs before a version takes traffic."""
     directory.mkdir()
-    description = {"kind": servable.kind, **servable.options, "signatures": servable.documentation}
+    description = {
+        "kind": servable.kind,
+        **servable.options,
+        "limits": servable.limits,
+        "signatures": servable.documentation,
+    }
     text = json.dumps(description, indent=2, ensure_ascii=False)
     (directory / DESCRIPTION).write_text(text + "\n", encoding="utf-8")
     with tf.io.TFRecordWriter(str(directory / WARM_UP)) as writer:

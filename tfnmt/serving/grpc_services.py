@@ -57,12 +57,12 @@ class _Prediction(PredictionServiceServicer):
         async with _errors_as_status(context):
             with self.service.measured("grpc", request.model_spec.name) as measurement:
                 version = self.service.models.find(*_model_version(request.model_spec))
-                signature, definition = version.signature(request.model_spec.signature_name)
-                measurement.signature = signature
-                _check_filter(request.output_filter, definition)
-                inputs = string_arrays(request.inputs, definition)
+                signature = version.signature(request.model_spec.signature_name)
+                measurement.signature = signature.name
+                _check_filter(request.output_filter, signature.definition)
+                inputs = string_arrays(request.inputs, signature)
                 outputs = await self.service.compute(version, signature, inputs)
-                return _response(request, version, signature, definition, outputs)
+                return _response(request, version, signature, outputs)
 
     async def GetModelMetadata(self, request, context):  # noqa: N802
         async with _errors_as_status(context):
@@ -105,11 +105,11 @@ def _check_filter(names, definition):
             raise invalid(f"output tensor alias not found in signature: {name}; there are {known}")
 
 
-def _response(request, version, signature, definition, outputs):
+def _response(request, version, signature, outputs):
     response = PredictResponse()
     response.model_spec.name = request.model_spec.name
     response.model_spec.version.value = version.number
-    response.model_spec.signature_name = signature
+    response.model_spec.signature_name = signature.name
     for name in request.output_filter or outputs:
-        response.outputs[name].CopyFrom(tf.make_tensor_proto(outputs[name], definition.outputs[name].dtype))
+        response.outputs[name].CopyFrom(tf.make_tensor_proto(outputs[name], signature.definition.outputs[name].dtype))
     return response

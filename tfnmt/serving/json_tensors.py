@@ -11,25 +11,24 @@ from collections.abc import Callable
 
 import numpy as np
 from pydantic_core import to_json
-from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
 
-from tfnmt.serving.requests import check_names, check_rows, invalid
+from tfnmt.serving.requests import Signature, check_names, check_rows, invalid
 
 _MOST_MARKS = 50_000
 """Commas and opening brackets in a body, at most, those in texts too: so many values are read in some milliseconds."""
 
 
 def parse_request(
-    body: bytes, find_signature: Callable[[str], tuple[str, SignatureDef]]
-) -> tuple[str, dict[str, np.ndarray], bool]:
+    body: bytes, find_signature: Callable[[str], Signature]
+) -> tuple[Signature, dict[str, np.ndarray], bool]:
     """Parse the body of a predict request.
 
     Args:
         body: JSON.
-        find_signature: from a signature's name ("" for the default) to (name, `SignatureDef`).
+        find_signature: from a signature's name ("" for the default) to the signature.
 
     Returns:
-        (signature, inputs, by_rows): its name, arrays of bytes [rows] by name, and whether they came as "instances".
+        (signature, inputs, by_rows): arrays of bytes [rows] by name, and whether they came as "instances".
 
     Raises:
         RequestError: this is no such request.
@@ -45,17 +44,18 @@ def parse_request(
     name = request.get("signature_name", "")
     if not isinstance(name, str):
         raise invalid("JSON Parse error: 'signature_name' must be a string")
-    signature, definition = find_signature(name)
+    signature = find_signature(name)
     if ("instances" in request) == ("inputs" in request):
         raise invalid("Missing 'inputs' or 'instances' key: a predict request has exactly one of them")
     if "instances" in request:
-        columns = _columns(request["instances"], definition)
+        columns = _columns(request["instances"], signature)
     else:
         columns = request["inputs"]
         if not isinstance(columns, dict):
-            columns = {_only_input(definition): columns}
-    check_names(definition, columns)
-    return signature, {key: _string_array(key, values) for key, values in columns.items()}, "instances" in request
+            columns = {_only_input(signature): columns}
+    check_names(signature, columns)
+    inputs = {key: _string_array(key, values, signature.limits) for key, values in columns.items()}
+    return signature, inputs, "instances" in request
 
 
 def format_response(outputs: dict[str, np.ndarray], by_rows: bool) -> bytes:
@@ -74,32 +74,33 @@ def _response(outputs, by_rows):
     return {"predictions": [dict(zip(columns, row, strict=True)) for row in rows]}
 
 
-def _only_input(definition):
-    if len(definition.inputs) != 1:
-        raise invalid(f"'inputs' must be an object with the keys {', '.join(sorted(definition.inputs))}")
-    return next(iter(definition.inputs))
+def _only_input(signature):
+    inputs = signature.definition.inputs
+    if len(inputs) != 1:
+        raise invalid(f"'inputs' must be an object with the keys {', '.join(sorted(inputs))}")
+    return next(iter(inputs))
 
 
-def _columns(instances, definition):
+def _columns(instances, signature):
     """Rows → a list for each input."""
     if not isinstance(instances, list) or not instances:
         raise invalid("JSON Value: 'instances' must be a list with at least one row")
-    check_rows(len(instances))
+    check_rows(len(instances), signature.limits)
     named = [isinstance(row, dict) and set(row) != {"b64"} for row in instances]
     if not any(named):
-        return {_only_input(definition): instances}
+        return {_only_input(signature): instances}
     keys = set(instances[0]) if named[0] else set()
     if not all(named) or any(set(row) != keys for row in instances):
         raise invalid("JSON Value: every row of 'instances' must be an object with the same keys")
     return {key: [row[key] for row in instances] for key in keys}
 
 
-def _string_array(name, values):
+def _string_array(name, values, limits):
     """A JSON list of strings as an array of bytes [rows]."""
     try:
         if not isinstance(values, list):
             raise ValueError("expected a list of strings")
-        check_rows(len(values))
+        check_rows(len(values), limits)
         strings = np.empty(len(values), object)
         strings[:] = [_as_bytes(value) for value in values]
     except ValueError as error:

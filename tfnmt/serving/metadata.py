@@ -10,7 +10,7 @@ _OK, _UNKNOWN = 0, 2  # codes of tensorflow.error.Code
 
 def signature_map(version: Version) -> SignatureDefMap:
     """The signatures of a version."""
-    return SignatureDefMap(signature_def=version.signatures)
+    return SignatureDefMap(signature_def={name: each.definition for name, each in version.signatures.items()})
 
 
 def model_metadata(version: Version, name: str) -> GetModelMetadataResponse:

@@ -53,13 +53,17 @@ class ServerOptions:
 
 
 def batching_options(
-    directory: str | Path, max_batch_size: int | None = None, batch_wait_ms: float | None = None
+    directory: str | Path,
+    max_batch_size: int | None = None,
+    batch_wait_ms: float | None = None,
+    max_batch_tokens: int | None = None,
 ) -> BatchingOptions:
     """The options in batching.config of a folder of servables; the arguments override it."""
     values = batching_values(directory)
     default = BatchingOptions()
     wait = values.get("batch_timeout_micros", default.wait_seconds * 1e6) / 1e6
     return BatchingOptions(
+        max_batch_tokens=max_batch_tokens or default.max_batch_tokens,
         max_batch_size=max_batch_size or values.get("max_batch_size", default.max_batch_size),
         wait_seconds=wait if batch_wait_ms is None else batch_wait_ms / 1e3,
         threads=values.get("num_batch_threads", default.threads),

@@ -1,14 +1,16 @@
 """What a predict request may contain, and the errors of one that is refused: the same by REST and by gRPC."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from itertools import islice
 
 import grpc
 import numpy as np
 from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
 
-MAXIMUM_ROWS = 1024  # texts in one request
-MAXIMUM_TEXT = 20_000  # bytes of one text; a model reads some hundred words
+from tfnmt.serving.limits import RequestLimits
+
+MAXIMUM_TEXT = 20_000  # bytes of one text; a model reads some hundred tokens
 _LONGEST_MESSAGE = 500  # characters
 
 # The HTTP status that TensorFlow Serving gives where gRPC has a code.
@@ -21,6 +23,15 @@ HTTP_STATUS = {
     grpc.StatusCode.INTERNAL: 500,
     grpc.StatusCode.UNAVAILABLE: 503,
 }
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A signature of a loaded model."""
+
+    name: str
+    definition: SignatureDef
+    limits: RequestLimits
 
 
 class RequestError(Exception):
@@ -55,35 +66,49 @@ def unavailable(message: str) -> RequestError:
     return RequestError(grpc.StatusCode.UNAVAILABLE, message)
 
 
-def check_names(signature: SignatureDef, names: Collection[str]) -> None:
+def check_names(signature: Signature, names: Collection[str]) -> None:
     """Check the names of a request's inputs, before anything is done with their values.
 
     Raises:
         RequestError: they are not the signature's.
     """
-    if len(names) != len(signature.inputs) or set(names) != set(signature.inputs):
-        expected, given = (", ".join(sorted(islice(each, 20))) or "none" for each in (signature.inputs, names))
+    inputs = signature.definition.inputs
+    if len(names) != len(inputs) or set(names) != set(inputs):
+        expected, given = (", ".join(sorted(islice(each, 20))) or "none" for each in (inputs, names))
         raise invalid(f"input keys do not match the signature's: expected {expected}; given {given}")
 
 
-def check_rows(rows: int) -> None:
+def check_rows(rows: int, limits: RequestLimits) -> None:
     """Check the number of rows, before an array of so many is made.
 
     Raises:
         RequestError: they are too many.
     """
-    if rows > MAXIMUM_ROWS:
-        raise invalid(f"a request of {rows:,} rows: at most {MAXIMUM_ROWS:,} are allowed")
+    if rows > limits.rows:
+        raise invalid(f"a request of {rows:,} rows: at most {limits.rows:,} are allowed")
 
 
-def check_texts(inputs: dict[str, np.ndarray]) -> int:
+def check_tokens(tokens: dict[str, np.ndarray], limits: RequestLimits) -> None:
+    """Check the number of tokens of every text: int [rows] by input.
+
+    Raises:
+        RequestError: they are too many.
+    """
+    for name, counts in tokens.items():
+        for row, count in enumerate(counts):
+            if count > limits.text_tokens:
+                place = f"input {name!r}, row {row}"
+                raise invalid(f"{place}: a text of {count:,} tokens: at most {limits.text_tokens:,} are allowed")
+    total = sum(int(counts.sum()) for counts in tokens.values())
+    if total > limits.request_tokens:
+        raise invalid(f"a request of {total:,} tokens: at most {limits.request_tokens:,} are allowed")
+
+
+def check_texts(inputs: dict[str, np.ndarray]) -> None:
     """Check the texts of a request.
 
     Args:
         inputs: by name, arrays of bytes [rows], their names and their rows checked.
-
-    Returns:
-        The number of rows.
 
     Raises:
         RequestError: the arrays differ in their number of rows, or a text is too long, not UTF-8 or has a NUL.
@@ -94,7 +119,6 @@ def check_texts(inputs: dict[str, np.ndarray]) -> int:
     for name, texts in inputs.items():
         for row, text in enumerate(texts):
             _check_text(f"input {name!r}, row {row}", text)
-    return lengths.pop()
 
 
 def _check_text(place, text):

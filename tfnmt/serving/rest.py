@@ -53,7 +53,7 @@ def rest_application(service: Service) -> Starlette:
                 raise invalid(f"{expected} Was: tensorflow/serving/predict")
             found = service.models.find(name, version, label)
             signature, inputs, by_rows = parse_request(await _body(request), found.signature)
-            measurement.signature = signature
+            measurement.signature = signature.name
             outputs = await service.compute(found, signature, inputs)
             return Response(format_response(outputs, by_rows), media_type="application/json")
 

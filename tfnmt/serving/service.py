@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from tfnmt.serving.batching import Arrays
 from tfnmt.serving.health import UNAVAILABLE
 from tfnmt.serving.models import Models
 from tfnmt.serving.options import ServerOptions
-from tfnmt.serving.requests import RequestError, check_texts
+from tfnmt.serving.requests import RequestError, Signature, check_texts
 from tfnmt.serving.versions import Version
 
 _BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -47,13 +47,14 @@ def create_service(directory: str | Path, options: ServerOptions) -> "Service":
         UserError: models.config is missing or broken.
     """
     metrics = Metrics()
-    executor = ThreadPoolExecutor(options.batching.threads, "batch")
+    executor, checking = ThreadPoolExecutor(options.batching.threads, "batch"), ThreadPoolExecutor(1, "check")
 
     def load_version(name: str, path: Path) -> Version:
-        return Version(path, executor, options.batching, metrics.batch_rows.labels(name).observe)
+        observe = metrics.batch_rows.labels(name).observe
+        return Version(path, executor, checking, options.batching, options.limits, observe)
 
     admin = Admin(options.address.host, options.admin_token)
-    return Service(Models(directory, load_version), metrics, executor, admin)
+    return Service(Models(directory, load_version), metrics, (executor, checking), admin)
 
 
 @dataclass
@@ -70,16 +71,16 @@ class Service:
     Args:
         models: `Models`.
         metrics: `Metrics`.
-        executor: the threads that compute.
+        executors: the threads that check and compute.
         admin: who may change what is served.
     """
 
-    def __init__(self, models: Models, metrics: Metrics, executor: Executor, admin: Admin):
+    def __init__(self, models: Models, metrics: Metrics, executors: Sequence[Executor], admin: Admin):
         self.models = models
         self.metrics = metrics
         self.admin = admin
         self.stopping = False
-        self._executor = executor
+        self._executors = executors
         metrics.waiting.set_function(models.waiting_rows)
 
     def readiness(self) -> dict[str, str]:
@@ -89,16 +90,17 @@ class Service:
 
     def close(self) -> None:
         """Compute no more."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        for executor in self._executors:
+            executor.shutdown(wait=False, cancel_futures=True)
 
-    async def compute(self, version: Version, signature: str, inputs: Arrays) -> Arrays:
+    async def compute(self, version: Version, signature: Signature, inputs: Arrays) -> Arrays:
         """Outputs of a version's signature.
 
         Raises:
-            RequestError: a text cannot be read, or the queue is full.
+            RequestError: a text cannot be read, the request holds too much, or the queue is full.
         """
-        rows = check_texts(inputs)
-        return await version.compute(signature, inputs, rows)
+        check_texts(inputs)
+        return await version.compute(signature, inputs)
 
     @contextlib.contextmanager
     def measured(self, protocol: str, model: str) -> Iterator[Measurement]:

@@ -1,20 +1,23 @@
 """One version of a model, loaded from its SavedModel."""
 
+import json
 from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
 
+import numpy as np
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  registers its operations
 from google.protobuf.message import DecodeError
-from tensorflow.core.protobuf.meta_graph_pb2 import SignatureDef
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
 from tfnmt.serving.batching import Arrays, Batcher
-from tfnmt.serving.export import WARM_UP
+from tfnmt.serving.checks import Checks
+from tfnmt.serving.export import DESCRIPTION, WARM_UP
+from tfnmt.serving.limits import Limits
 from tfnmt.serving.options import BatchingOptions
-from tfnmt.serving.requests import invalid
+from tfnmt.serving.requests import Signature, check_tokens, invalid
 
 DEFAULT_SIGNATURE = "serving_default"
 
@@ -25,7 +28,9 @@ class Version:
     Args:
         path: of the version's folder.
         executor: the threads that compute.
+        checking: the thread that checks texts first, see `Checks`.
         options: `BatchingOptions`.
+        limits: `Limits`, of which those of requests count here.
         observe_batch: called with the number of rows of every batch.
 
     Raises:
@@ -37,13 +42,22 @@ class Version:
         self,
         path: str | Path,
         executor: Executor,
+        checking: Executor,
         options: BatchingOptions,
+        limits: Limits,
         observe_batch: Callable[[int], None],
     ):
         self.path = Path(path)
         self.number = int(self.path.name)
-        self.signatures = _read_signatures(self.path / "saved_model.pb")
-        self._functions = tf.saved_model.load(str(self.path)).signatures
+        definitions = _read_signatures(self.path / "saved_model.pb")
+        described = _read_limits(self.path / "assets.extra" / DESCRIPTION)
+        self.signatures = {
+            name: Signature(name, definition, limits.of_request(described.get(name, {})))
+            for name, definition in definitions.items()
+        }
+        loaded = tf.saved_model.load(str(self.path))
+        self._functions = loaded.signatures
+        self._checks = Checks(getattr(loaded, "checks", {}), checking)
         self._warm_up()
         self._batchers = {
             name: Batcher(self._runner(name), executor, options, observe_batch) for name in self.signatures
@@ -53,8 +67,8 @@ class Version:
     def waiting_rows(self) -> int:
         return sum(batcher.waiting_rows for batcher in self._batchers.values())
 
-    def signature(self, name: str) -> tuple[str, SignatureDef]:
-        """(name, `SignatureDef`) of a signature; "" is the default one.
+    def signature(self, name: str) -> Signature:
+        """The signature of that name; "" is the default one.
 
         Raises:
             RequestError: there is none of that name.
@@ -63,11 +77,18 @@ class Version:
         if name not in self.signatures:
             known = ", ".join(self.signatures)
             raise invalid(f'Serving signature name: "{name}" not found in signature def; there are {known}')
-        return name, self.signatures[name]
+        return self.signatures[name]
 
-    async def compute(self, signature: str, inputs: Arrays, rows: int) -> Arrays:
-        """Outputs of a signature for inputs that `check_inputs` has accepted."""
-        return await self._batchers[signature].submit(inputs, rows)
+    async def compute(self, signature: Signature, inputs: Arrays) -> Arrays:
+        """Outputs of a signature for inputs that `check_texts` has accepted.
+
+        Raises:
+            RequestError: the model cannot read a text, the request has too many tokens, or the queue is full.
+        """
+        tokens = await self._checks.tokens(signature.name, inputs)
+        check_tokens(tokens, signature.limits)
+        longest = np.max(list(tokens.values()), axis=0)
+        return await self._batchers[signature.name].submit(inputs, len(longest), longest)
 
     def _runner(self, name):
         function = self._functions[name]
@@ -86,6 +107,13 @@ class Version:
             request = PredictionLog.FromString(record.numpy()).predict_log.request
             inputs = {key: tf.make_ndarray(proto) for key, proto in request.inputs.items()}
             self._runner(request.model_spec.signature_name or DEFAULT_SIGNATURE)(inputs)
+
+
+def _read_limits(path):
+    """{signature: {limit: value}} of a description; nothing where there is none, as for models made elsewhere."""
+    if not path.exists():
+        return {}
+    return json.loads(path.read_text(encoding="utf-8")).get("limits", {})
 
 
 def _read_signatures(path):

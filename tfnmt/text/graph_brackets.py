@@ -5,6 +5,9 @@ import tensorflow as tf
 from tfnmt.text.brackets import PAD, REDUCE, SHIFT
 from tfnmt.text.transitions import are_trees, brackets_at_words
 
+NO_TREE = "each text must be one binary tree in brackets, with single spaces, such as ( ( A dog ) runs )"
+"""What is wrong with a text that is none."""
+
 
 def without_brackets(texts: tf.Tensor) -> tf.Tensor:
     """Strings [batch] → the same without brackets, single spaces between the words."""
@@ -13,13 +16,24 @@ def without_brackets(texts: tf.Tensor) -> tf.Tensor:
     return tf.strings.reduce_join(words, axis=1, separator=" ")
 
 
+def are_brackets(texts: tf.Tensor) -> tf.Tensor:
+    """Whether each text is one binary tree, as `tfnmt.text.brackets.from_brackets` reads it: strings → bool [batch]."""
+    return _read(texts)[1]
+
+
 def transitions_from_brackets(texts: tf.Tensor) -> tf.Tensor:
     """Strings [batch] in binary brackets → transitions int32 [batch, steps], with PAD on the right.
 
     Raises:
-        tf.errors.InvalidArgumentError: a text is not one binary tree, as `tfnmt.text.brackets.from_brackets` reads it;
-            when the graph runs.
+        tf.errors.InvalidArgumentError: a text is not one binary tree, see `are_brackets`; when the graph runs.
     """
+    transitions, valid = _read(texts)
+    with tf.control_dependencies([tf.debugging.Assert(tf.reduce_all(valid), [NO_TREE])]):
+        return tf.identity(transitions)
+
+
+def _read(texts):
+    """(transitions int32 [batch, steps], bool [batch]): which texts they are those of."""
     tokens = tf.strings.split(texts).to_tensor("")
     opening, closing = tokens == "(", tokens == ")"
     is_word = (tokens != "") & ~opening & ~closing
@@ -29,14 +43,12 @@ def transitions_from_brackets(texts: tf.Tensor) -> tf.Tensor:
     opened = tf.ragged.boolean_mask(tf.cumsum(tf.cast(opening, tf.int32), axis=1), is_word)
     begin, _ = brackets_at_words(transitions, opened.bounding_shape(axis=1, out_type=tf.int32))
     begun = tf.RaggedTensor.from_tensor(tf.cumsum(begin, axis=1), opened.row_lengths())
-    total = tf.math.count_nonzero(opening, axis=1, dtype=tf.int32)
-    in_place = tf.reduce_all(opened.values == begun.values) & tf.reduce_all(tf.reduce_sum(begin, axis=1) == total)
-    in_order = ~tf.reduce_any(opening[:, :-1] & closing[:, 1:])
-    spaced = tf.reduce_all(tf.strings.regex_full_match(texts, r"[^\t\n\v\f\r]*"))
-    valid = tf.reduce_all(are_trees(transitions)) & in_place & in_order & spaced
-    problem = "each text must be one binary tree in brackets, with single spaces, such as ( ( A dog ) runs )"
-    with tf.control_dependencies([tf.debugging.Assert(valid, [problem])]):
-        return tf.identity(transitions)
+    differ = tf.cast(opened.values != begun.values, tf.int32)
+    in_place = tf.math.unsorted_segment_sum(differ, opened.value_rowids(), opened.nrows()) == 0
+    in_place &= tf.reduce_sum(begin, axis=1) == tf.math.count_nonzero(opening, axis=1, dtype=tf.int32)
+    in_order = ~tf.reduce_any(opening[:, :-1] & closing[:, 1:], axis=1)
+    spaced = tf.strings.regex_full_match(texts, r"[^\t\n\v\f\r]*")
+    return transitions, are_trees(transitions) & in_place & in_order & spaced
 
 
 def brackets_from_transitions(words: tf.RaggedTensor, transitions: tf.Tensor) -> tf.Tensor:

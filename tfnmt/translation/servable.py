@@ -56,6 +56,16 @@ SIGNATURES = {
     },
 }
 
+_SEARCH = {"text_tokens": 128, "request_tokens": 400}
+LIMITS = {
+    "serving_default": _SEARCH,
+    "nbest": _SEARCH,
+    "align": _SEARCH,
+    "score": {"text_tokens": 400, "request_tokens": 2000},
+    "encode": {"text_tokens": 400, "request_tokens": 4000},
+}
+"""As much as takes the preset `multi30k` with a beam of 5 no more than a second of a processor."""
+
 
 class TranslatorServable(tf.Module):
     """Translators with their tokenizers, weights and search, as `tfnmt.serving.export.export` takes them.
@@ -101,6 +111,11 @@ class TranslatorServable(tf.Module):
         self._untracked.functions = {
             name: _traced(method, *SIGNATURES[name]["inputs"]) for name, method in methods.items()
         }
+        source, target = (_traced(_check(tokenizer), "text") for tokenizer in self.tokenizers)
+        self.checks = {
+            name: {key: target if key == "target" else source for key in SIGNATURES[name]["inputs"]} for name in methods
+        }
+        self.limits = {name: LIMITS[name] for name in methods}
 
     @property
     def functions(self) -> dict[str, tf.types.experimental.PolymorphicFunction]:
@@ -159,6 +174,16 @@ class _Untracked:
 
     def __init__(self, ensemble, searcher, aligner):
         self.ensemble, self.searcher, self.aligner = ensemble, searcher, aligner
+
+
+def _check(tokenizer):
+    """What `tfnmt.serving.export.Servable.checks` says. Any text can be translated."""
+
+    def check(text):
+        tokens = tf.cast(tokenizer.encode(text).row_lengths(), tf.int32)
+        return {"tokens": tokens, "problem": tf.fill(tf.shape(text), "")}
+
+    return check
 
 
 def _traced(method, *inputs):
