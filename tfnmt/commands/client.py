@@ -55,7 +55,8 @@ def _answers(client: Any, arguments: argparse.Namespace) -> Iterator[str]:
 def _answers_to(
     window: list[tuple[int, list[str]]], names: list[str], client: Any, arguments: argparse.Namespace
 ) -> Iterator[str]:
-    """A line for each numbered line of a request. If it is refused, each line is sent alone, to find the wrong one."""
+    """A line for each numbered line of a request. If it is refused, which may be too large, its halves are sent; so in
+    the end a line that is wrong is alone."""
     from tfnmt.serving.client import PredictError
 
     columns = zip(*(fields for _, fields in window), strict=True)
@@ -63,10 +64,12 @@ def _answers_to(
     try:
         outputs = client.predict(arguments.model, inputs, arguments.signature)
     except PredictError as error:
+        if error.status not in (400, "INVALID_ARGUMENT"):
+            raise
         if len(window) == 1:
             raise UserError(f"{arguments.url}: standard input, line {window[0][0]:,}: {error}") from error
-        for line in window:
-            yield from _answers_to([line], names, client, arguments)
+        for half in (window[: len(window) // 2], window[len(window) // 2 :]):
+            yield from _answers_to(half, names, client, arguments)
         return
     for row in zip(*outputs.values(), strict=True):
         yield _formatted(dict(zip(outputs, row, strict=True)), arguments.signature)
