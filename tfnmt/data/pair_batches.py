@@ -53,8 +53,8 @@ def training_batches(
     @tf.autograph.experimental.do_not_convert
     def filtered(source: tf.Tensor, target: tf.Tensor):
         source_ids, target_ids, outcome = _filter(source, target, source_tokenizer, target_tokenizer, configuration)
-        kept = outcome == _KEPT
-        return _example(tf.ragged.boolean_mask(source_ids, kept), tf.ragged.boolean_mask(target_ids, kept))
+        kept = tf.reshape(tf.where(outcome == _KEPT), [-1])
+        return _example(tf.gather(source_ids, kept), tf.gather(target_ids, kept))
 
     @tf.autograph.experimental.do_not_convert
     def one_epoch(_):
