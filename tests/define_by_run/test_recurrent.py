@@ -44,7 +44,7 @@ def test_an_encoder_is_a_loop_over_words(options):
     def results(encoded):
         return encoded["states"], encoded["summary"]
 
-    found = gradients(tf.function(lambda: results(encoder(WORDS))), [encoder])
+    found = gradients(tf.function(lambda: results(encoder(WORDS)), autograph=False), [encoder])
     check_same(found, gradients(lambda: results(encoder_twin.encode(encoder, WORDS)), [encoder]))
 
 
@@ -62,7 +62,7 @@ def test_a_decoder_is_a_loop_over_words(options):
     decoder = Decoder(vocabulary_size=5, embedding_size=3, units=4, **options)
     encoder.build(None)
     decoder.build(None, {"summary": (None, 2)})
-    found = gradients(tf.function(lambda: [decoder(ANSWERS, encoder(WORDS))]), [encoder, decoder])
+    found = gradients(tf.function(lambda: [decoder(ANSWERS, encoder(WORDS))], autograph=False), [encoder, decoder])
     twin = gradients(
         lambda: [decoder_twin.decode(decoder, ANSWERS, encoder_twin.encode(encoder, WORDS))], [encoder, decoder]
     )

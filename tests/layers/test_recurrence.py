@@ -80,13 +80,14 @@ def in_a_graph(values, mask, reverse):
         return results_and_gradients(recur, values, *(masks or [None]), reverse)
 
     signatures = [signature, *(tf.TensorSpec([None, None], tf.bool) for _ in masks)]
-    return tf.function(run, input_signature=signatures)(values, *masks)
+    return tf.function(run, input_signature=signatures, autograph=False)(values, *masks)
 
 
 def compiled(values, mask, reverse):
-    return tf.function(lambda values, mask: results_and_gradients(recur, values, mask, reverse), jit_compile=True)(
-        values, mask
-    )
+    def run(values, mask):
+        return results_and_gradients(recur, values, mask, reverse)
+
+    return tf.function(run, jit_compile=True, autograph=False)(values, mask)
 
 
 MASK = tf.constant([[1, 1, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1], [1, 0, 0]]) == 1

@@ -16,6 +16,7 @@ from tfnmt.text.tokenizers import START
 from tfnmt.translation.evaluation import evaluate_translator, teacher_forced_figures
 
 PAIRS = sample_pairs(20, 1, "test")
+PLAIN = {"bidirectional": False, "conditional": False}  # sooner traced
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def model():
     """A translator with random weights: what it says is nonsense, but always the same."""
     keras.utils.set_random_seed(1)
     sizes = ("source_embedding_size", "target_embedding_size", "encoder_units", "decoder_units", "attention_units")
-    configuration = tfnmt.TranslatorConfiguration(**dict.fromkeys(sizes, 8), maximum_source_length=30)
+    configuration = tfnmt.TranslatorConfiguration(**dict.fromkeys(sizes, 8), maximum_source_length=30, **PLAIN)
     sides = zip(*PAIRS, strict=True)
     return tfnmt.Translator(configuration, *(tfnmt.WordTokenizer.train(side, split_punctuation=True) for side in sides))
 

@@ -25,13 +25,14 @@ TEXTS = [*SOURCES[:24], "", "   ", "zebra", SOURCES[0]]
 SIZES = dict.fromkeys(
     ("source_embedding_size", "target_embedding_size", "encoder_units", "decoder_units", "attention_units"), 8
 )
+PLAIN = {"bidirectional": False, "conditional": False}  # sooner traced
 
 
 def made(tokenizers=None, seed=1, bias=None, sharpness=4.0, **options):
     """A random model, sharp enough to write something else for each sentence."""
     tokenizers = tokenizers or (WordTokenizer.train(SOURCES), WordTokenizer.train(TARGETS))
     keras.utils.set_random_seed(seed)
-    model = Translator(TranslatorConfiguration(**SIZES | options), *tokenizers)
+    model = Translator(TranslatorConfiguration(**SIZES | PLAIN | options), *tokenizers)
     for weight in model.weights:
         weight.assign(sharpness * weight)
     of_words = np.zeros(tokenizers[1].vocabulary_size)
@@ -121,7 +122,7 @@ def test_an_ensemble_takes_the_mean_of_probabilities(model):
 def test_everything_at_once_is_core_operations_only():
     """And those of TensorFlow Text that the stock server links."""
     tokenizer = SubwordTokenizer.train(iter(SOURCES + TARGETS), 120)
-    model = made((tokenizer, tokenizer), bias={UNKNOWN: 3.0})
+    model = made((tokenizer, tokenizer), bias={UNKNOWN: 3.0}, bidirectional=True, conditional=True)
     configuration = SearchConfiguration(
         beam_size=3,
         n_best=2,

@@ -108,7 +108,7 @@ def test_padding_and_order_of_a_batch_change_nothing(options):
 @pytest.fixture(scope="module")
 def trained():
     """After a few steps of training, and its losses on the way."""
-    translator = made()
+    translator = made(**SMALL)
     translator.compile(
         optimizer=keras.optimizers.Adam(0.02), loss=MaskedCrossEntropy(0.1), metrics=[Perplexity(), TokenAccuracy()]
     )
@@ -133,7 +133,7 @@ def test_a_batch_in_micro_batches_is_learned_as_one(options, eagerly):
 def test_learns(trained):
     translator, history = trained
     inputs, labels = copies()
-    before, after = (-mean_log_p(model(inputs), labels).numpy() for model in (made(), translator))
+    before, after = (-mean_log_p(model(inputs), labels).numpy() for model in (made(**SMALL), translator))
     assert after < 0.8 * before
     np.testing.assert_allclose(history["perplexity"][0], np.exp(before), rtol=1e-4)
     assert history["loss"][-1] < history["loss"][10] < history["loss"][0]
@@ -177,7 +177,7 @@ def test_a_seed_set_after_the_tokenizers_were_made_does_no_harm(trained):
 def test_dropout_is_for_training_alone(trained):
     translator, _ = trained
     rates = ("source_dropout", "target_dropout", "state_dropout", "encoder_dropout", "output_dropout")
-    dropping = made(**dict.fromkeys(rates, 0.5))
+    dropping = made(**SMALL, **dict.fromkeys(rates, 0.5))
     for theirs, ours in zip(dropping.trainable_variables, translator.trainable_variables, strict=True):
         theirs.assign(ours.numpy())
     inputs, _ = copies(4)
