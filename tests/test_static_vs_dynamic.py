@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tfnmt.commands.verbs import load_command
+from tfnmt.commands.verbs import command_parser, load_command
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "static-vs-dynamic.md").read_text(encoding="utf-8")
@@ -26,6 +26,4 @@ def test_commands_name_verbs_and_options_that_exist():
     commands = re.findall(r"^tfnmt (\S+) (.*)$", PAGE, re.M)
     assert commands
     for verb, options in commands:
-        source = Path(load_command(verb).__file__).read_text(encoding="utf-8")
-        for option in re.findall(r"--([a-z-]+)", options):
-            assert f"--{option}" in source
+        command_parser(verb, load_command(verb)).parse_args(options.split())
