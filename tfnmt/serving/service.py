@@ -8,36 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import grpc
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from tfnmt.serving.admin import Admin
 from tfnmt.serving.batching import Arrays
 from tfnmt.serving.health import UNAVAILABLE
+from tfnmt.serving.metrics import Metrics
 from tfnmt.serving.models import Models
 from tfnmt.serving.options import ServerOptions
 from tfnmt.serving.requests import RequestError, Signature, check_texts
 from tfnmt.serving.versions import Version
-
-_BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
-_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-
-
-class Metrics:
-    """The server's Prometheus metrics."""
-
-    def __init__(self):
-        self.registry = CollectorRegistry()
-        labels = ("model", "signature", "protocol")
-        self.requests = Counter(
-            "tfnmt_requests", "Predict requests by outcome", (*labels, "code"), registry=self.registry
-        )
-        self.seconds = Histogram(
-            "tfnmt_request_seconds", "Latency of predict requests", labels, buckets=_SECONDS, registry=self.registry
-        )
-        self.batch_rows = Histogram(
-            "tfnmt_batch_rows", "Rows of each batch", ("model",), buckets=_BATCH_SIZES, registry=self.registry
-        )
-        self.waiting = Gauge("tfnmt_waiting_rows", "Rows waiting for a batch", registry=self.registry)
 
 
 def create_service(directory: str | Path, options: ServerOptions) -> "Service":
@@ -50,8 +29,14 @@ def create_service(directory: str | Path, options: ServerOptions) -> "Service":
     executor, checking = ThreadPoolExecutor(options.batching.threads, "batch"), ThreadPoolExecutor(1, "check")
 
     def load_version(name: str, path: Path) -> Version:
-        observe = metrics.batch_rows.labels(name).observe
-        return Version(path, executor, checking, options.batching, options.limits, observe)
+        rows, seconds = metrics.batch_rows.labels(name), metrics.compute_seconds.labels(name)
+        status = "fail"
+        try:
+            version = Version(path, executor, checking, options.batching, options.limits, rows.observe, seconds.observe)
+            status = "success"
+            return version
+        finally:
+            metrics.loads.labels(name, path.name, status).inc()
 
     admin = Admin(options.address.host, options.admin_token)
     return Service(Models(directory, load_version), metrics, (executor, checking), admin)

@@ -1,6 +1,7 @@
 """One version of a model, loaded from its SavedModel."""
 
 import json
+import time
 from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
@@ -10,14 +11,14 @@ import tensorflow as tf
 import tensorflow_text  # noqa: F401  registers its operations
 from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
-from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
 from tfnmt.serving.batching import Arrays, Batcher
 from tfnmt.serving.checks import Checks
-from tfnmt.serving.export import DESCRIPTION, WARM_UP
+from tfnmt.serving.export import DESCRIPTION
 from tfnmt.serving.limits import Limits
 from tfnmt.serving.options import BatchingOptions
 from tfnmt.serving.requests import Signature, check_tokens, invalid
+from tfnmt.serving.warm_up import warm_up_requests
 
 DEFAULT_SIGNATURE = "serving_default"
 
@@ -32,6 +33,7 @@ class Version:
         options: `BatchingOptions`.
         limits: `Limits`, of which those of requests count here.
         observe_batch: called with the number of rows of every batch.
+        observe_seconds: called with the time that every batch takes to compute.
 
     Raises:
         ValueError: an input of a signature is not string [rows].
@@ -46,8 +48,10 @@ class Version:
         options: BatchingOptions,
         limits: Limits,
         observe_batch: Callable[[int], None],
+        observe_seconds: Callable[[float], None],
     ):
         self.path = Path(path)
+        self._observe_seconds = observe_seconds
         self.number = int(self.path.name)
         definitions = _read_signatures(self.path / "saved_model.pb")
         described = _read_limits(self.path / "assets.extra" / DESCRIPTION)
@@ -58,7 +62,8 @@ class Version:
         loaded = tf.saved_model.load(str(self.path))
         self._functions = loaded.signatures
         self._checks = Checks(getattr(loaded, "checks", {}), checking)
-        self._warm_up()
+        for name, inputs in warm_up_requests(self.path, self.signature):
+            self._runner(name)(inputs)
         self._batchers = {
             name: Batcher(self._runner(name), executor, options, observe_batch) for name in self.signatures
         }
@@ -94,19 +99,13 @@ class Version:
         function = self._functions[name]
 
         def run(inputs):
+            start = time.perf_counter()
             outputs = function(**{key: tf.constant(texts, tf.string) for key, texts in inputs.items()})
-            return {key: x.numpy() for key, x in outputs.items()}
+            arrays = {key: x.numpy() for key, x in outputs.items()}
+            self._observe_seconds(time.perf_counter() - start)
+            return arrays
 
         return run
-
-    def _warm_up(self):
-        path = self.path / "assets.extra" / WARM_UP
-        if not path.exists():
-            return
-        for record in tf.data.TFRecordDataset(str(path)):
-            request = PredictionLog.FromString(record.numpy()).predict_log.request
-            inputs = {key: tf.make_ndarray(proto) for key, proto in request.inputs.items()}
-            self._runner(request.model_spec.signature_name or DEFAULT_SIGNATURE)(inputs)
 
 
 def _read_limits(path):
