@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -153,6 +154,14 @@ def test_the_stock_server_links_every_operation(exported):
     for name, function in servable.functions.items():
         graph = function.get_concrete_function().graph.as_graph_def()
         assert operations(graph) - TEXT_OPERATIONS - set(CORE_OPERATIONS.split()) == set(), name
+
+
+def test_the_compose_file_pins_a_server_that_reads_what_is_exported(exported):
+    """A TensorFlow reads what the same or an earlier minor version wrote; a graph says which one that was."""
+    compose = (exported.parents[1] / "compose.yaml").read_text()
+    pinned = re.search(r"image: tensorflow/serving:(\d+)\.(\d+)\.\d+\n", compose).groups()
+    needed = saved_graphs(exported).meta_info_def.tensorflow_version.split(".")[:2]
+    assert pinned[0] == needed[0] and int(pinned[1]) >= int(needed[1])
 
 
 def test_export_with_a_shortlist_and_bfloat16(tmp_path):

@@ -5,7 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from tfnmt.serving.models import Models, State
+from tfnmt.errors import UserError
+from tfnmt.serving.models import Models
+from tfnmt.serving.requests import RequestError
+from tfnmt.serving.served_model import State
 
 
 def load_version(name, path):
@@ -26,6 +29,50 @@ def folder(tmp_path):
 def configure(folder, *names):
     configs = "".join(f'config {{ name: "{name}" base_path: "{name}" model_platform: "tensorflow" }}' for name in names)
     (folder / "models.config").write_text(f"model_config_list {{ {configs} }}")
+
+
+def entry(name, platform="tensorflow", base_path="a", more=""):
+    return f'config {{ name: "{name}" base_path: "{base_path}" model_platform: "{platform}" {more} }}'
+
+
+@pytest.mark.parametrize(
+    "configs, problem",
+    [
+        (entry("a") + entry("a"), "Illegal to list model a multiple times in config list"),
+        (entry("a", platform="torch"), "Model a requests unsupported platform torch"),
+        (entry("a", platform=""), "Illegal setting neither ModelServerConfig::model_type .* .model a."),
+        (entry(""), "a model without a name"),
+        (entry("a", base_path=""), "Model a has no base_path"),
+    ],
+)
+def test_lists_of_models_that_are_refused(folder, configs, problem):
+    path = folder / "models.config"
+    path.write_text(f"model_config_list {{ {configs} }}")
+    with pytest.raises(UserError, match=f"models.config: {problem}"):
+        Models(folder, load_version)
+    path.write_text("custom_model_config { }")
+    with pytest.raises(UserError, match="models.config: custom_model_config is not supported"):
+        Models(folder, load_version)
+
+
+def test_the_deprecated_type_of_a_model_is_as_good_as_its_platform(folder):
+    path = folder / "models.config"
+    path.write_text('model_config_list { config { name: "a" base_path: "a" model_type: TENSORFLOW } }')
+    assert list(Models(folder, load_version).names()) == ["a"]
+
+
+def test_labels_of_versions_that_are_not_available(folder, logged):
+    labels = 'version_labels { key: "old" value: 1 } version_labels { key: "new" value: 2 }'
+    (folder / "models.config").write_text(f"model_config_list {{ {entry('a', more=labels)} }}")
+    models = watched(folder, lambda: None, lambda models: True)
+    assert models.find("a", label="new").number == 2 and list(models.states("a", label="new")) == [2]
+    with pytest.raises(RequestError, match=r"Servable not found for request: Specific\(a, 1\)"):
+        models.find("a", label="old")
+    for find in (models.find, models.states):
+        with pytest.raises(RequestError, match="Unrecognized servable version label: other"):
+            find("a", label="other")
+    complaint = "label old is that of version 1 of model a, which is not available"
+    assert [line for line in logged() if line.startswith("label")] == [complaint]
 
 
 def watched(folder, change, until):

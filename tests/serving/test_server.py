@@ -241,7 +241,28 @@ def test_metrics(server):
     text = requests.get(f"{server.rest}/monitoring/prometheus/metrics", timeout=30).text
     labels = 'code="OK",model="echo",protocol="rest",signature="serving_default"'
     assert f"tfnmt_requests_total{{{labels}}}" in text and 'tfnmt_batch_rows_bucket{le="1.0",model="echo"}' in text
+    assert 'tfnmt_loads_total{model="echo",status="success",version="1"} 1.0' in text
     assert 'model="other"' not in text  # made-up names must not fill the memory
+
+
+def test_metrics_by_tensorflow_servings_names(server):
+    with connect(server.grpc) as client, pytest.raises(PredictError):
+        client.predict("echo", {"texts": ["a"]})
+    post(server, "echo:predict", {"instances": ["a"]})
+    text = requests.get(f"{server.rest}/monitoring/prometheus/metrics", timeout=30).text
+    figures = dict(line.rsplit(" ", 1) for line in text.splitlines() if line.startswith(":tensorflow:"))
+    figures = {name: float(value) for name, value in figures.items()}
+    serving = ":tensorflow:serving"
+    assert figures[f'{serving}:request_count{{model_name="echo",status="OK"}}'] >= 1
+    assert figures[f'{serving}:request_count{{model_name="echo",status="INVALID_ARGUMENT"}}'] >= 1
+    entrance = 'API="predict",entrypoint="REST"'
+    count = figures[f'{serving}:request_latency_count{{{entrance},model_name="echo"}}']
+    assert count == figures[f'{serving}:request_latency_bucket{{{entrance},le="+Inf",model_name="echo"}}'] >= 1
+    assert figures[f'{serving}:request_latency_sum{{{entrance},model_name="echo"}}'] > 10  # microseconds
+    assert figures[f'{serving}:runtime_latency_count{{API="Predict",model_name="echo",runtime="TF1"}}'] >= 1
+    assert figures[f'{serving}:batching_session:processed_batch_size_count{{model_name="echo"}}'] >= 1
+    loaded = 'model_path="/models/echo/1",status="success"'
+    assert figures[f":tensorflow:cc:saved_model:load_attempt_count{{{loaded}}}"] == 1
 
 
 def wait_for(condition):
@@ -309,7 +330,9 @@ def test_models_config_is_watched_and_version_policies_apply(echoes, tmp_path, s
         config.write_text("model_config_list {")
         time.sleep(0.3)
         assert client.status("named") == {1: "AVAILABLE", 2: "AVAILABLE"}
-        config.write_text('model_config_list { config { name: "other" base_path: "echo" } }')
+        config.write_text(
+            'model_config_list { config { name: "other" base_path: "echo" model_platform: "tensorflow" } }'
+        )
         wait_for(lambda: requests.get(f"{server.rest}/v1/models", timeout=30).json() == {"models": {"other": [2]}})
 
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from google.protobuf import text_format
-from tensorflow_serving.config.model_server_config_pb2 import ModelConfig, ModelServerConfig
+from tensorflow_serving.config.model_server_config_pb2 import ModelConfig, ModelServerConfig, ModelType
 
 from tfnmt.errors import UserError
 
@@ -29,10 +29,11 @@ _COMPOSE = f"""\
 # docker compose up: the stock TensorFlow Serving on these models. Newer versions are picked up as they appear.
 services:
   serving:
-    image: tensorflow/serving:2.20.0
+    image: tensorflow/serving:2.21.0
     command:
       - --model_config_file={MOUNTED}/{MODELS}
       - --model_config_file_poll_wait_seconds=10
+      - --allow_version_labels_for_unavailable_models=true
       - --enable_batching=true
       - --batching_parameters_file={MOUNTED}/{BATCHING}
       - --monitoring_config_file={MOUNTED}/{MONITORING}
@@ -82,15 +83,40 @@ def read_models(directory: str | Path) -> ModelServerConfig:
     """models.config of a folder of servables.
 
     Raises:
-        UserError: it is missing or broken.
+        UserError: it is missing or broken, or lists what cannot be served.
     """
     path = Path(directory, MODELS)
     try:
-        return text_format.Parse(path.read_text(encoding="utf-8"), ModelServerConfig())
+        config = text_format.Parse(path.read_text(encoding="utf-8"), ModelServerConfig())
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}): tfnmt export writes it") from error
     except (text_format.ParseError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: is broken: {' '.join(str(error).split())}") from error
+    problem = models_problem(config)
+    if problem:
+        raise UserError(f"{path}: {problem}")
+    return config
+
+
+def models_problem(config: ModelServerConfig) -> str | None:
+    """What is wrong with a list of models, as TensorFlow Serving says it; None if nothing is."""
+    if config.WhichOneof("config") == "custom_model_config":
+        return "custom_model_config is not supported"
+    names = [model.name for model in config.model_config_list.config]
+    for model in config.model_config_list.config:
+        platform = "tensorflow" if model.model_type == ModelType.TENSORFLOW else model.model_platform
+        if not model.name:
+            return "a model without a name"
+        if names.count(model.name) > 1:
+            return f"Illegal to list model {model.name} multiple times in config list"
+        if not platform:
+            setting = "neither ModelServerConfig::model_type (deprecated) nor ModelServerConfig::model_platform."
+            return f"Illegal setting {setting} (model {model.name})"
+        if platform != "tensorflow":
+            return f"Model {model.name} requests unsupported platform {platform}"
+        if not model.base_path:
+            return f"Model {model.name} has no base_path"
+    return None
 
 
 def base_path(directory: str | Path, model: ModelConfig) -> Path:

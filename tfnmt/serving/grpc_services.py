@@ -20,6 +20,7 @@ from tfnmt.serving.proto_tensors import string_arrays
 from tfnmt.serving.requests import RequestError, invalid
 from tfnmt.serving.service import Service
 
+_PREDICT = "tensorflow/serving/predict"
 logger = logging.getLogger(__name__)
 
 
@@ -66,18 +67,29 @@ class _Prediction(PredictionServiceServicer):
 
     async def GetModelMetadata(self, request, context):  # noqa: N802
         async with _errors_as_status(context):
-            if list(request.metadata_field) != ["signature_def"]:
-                raise invalid("metadata_field must be signature_def and nothing else")
+            _check_metadata_request(request)
             version = self.service.models.find(*_model_version(request.model_spec))
             return model_metadata(version, request.model_spec.name)
 
-    async def _unsupported(self, request, context):
+    async def Classify(self, request, context):  # noqa: N802
         async with _errors_as_status(context):
-            raise invalid(
-                "Expected a classify or regress signature; all signatures here are tensorflow/serving/predict"
-            )
+            self._refuse(request.model_spec, "classify")
 
-    Classify = Regress = MultiInference = _unsupported
+    async def Regress(self, request, context):  # noqa: N802
+        async with _errors_as_status(context):
+            self._refuse(request.model_spec, "regress")
+
+    async def MultiInference(self, request, context):  # noqa: N802
+        async with _errors_as_status(context):
+            for task in request.tasks:
+                self._refuse(task.model_spec, "classify or regress")
+            raise invalid("Inference request with zero tasks")
+
+    def _refuse(self, specification, method):
+        """No signature here is for that method; but a model that there is not is the greater mistake."""
+        version = self.service.models.find(*_model_version(specification))
+        version.signature(specification.signature_name)
+        raise invalid(f"Expected {method} signature method_name to be tensorflow/serving/{method}. Was: {_PREDICT}")
 
 
 class _Model(ModelServiceServicer):
@@ -86,14 +98,25 @@ class _Model(ModelServiceServicer):
 
     async def GetModelStatus(self, request, context):  # noqa: N802
         async with _errors_as_status(context):
-            name, number, _ = _model_version(request.model_spec)
-            return model_status(self.service.models.states(name, number))
+            if not request.HasField("model_spec"):
+                raise invalid("Missing ModelSpec")
+            return model_status(self.service.models.states(*_model_version(request.model_spec)))
 
     async def HandleReloadConfigRequest(self, request, context):  # noqa: N802
         async with _errors_as_status(context):
             self.service.admin.check(dict(context.invocation_metadata()).get("authorization"))
             await self.service.models.reload(request.config)
             return ReloadConfigResponse()
+
+
+def _check_metadata_request(request):
+    if not request.HasField("model_spec"):
+        raise invalid("Missing ModelSpec")
+    if not request.metadata_field:
+        raise invalid("GetModelMetadataRequest must specify at least one metadata_field")
+    for field in request.metadata_field:
+        if field != "signature_def":
+            raise invalid(f"Metadata field {field} is not supported")
 
 
 def _check_filter(names, definition):

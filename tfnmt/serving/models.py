@@ -5,43 +5,17 @@ import gc
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from tensorflow_serving.apis.get_model_status_pb2 import ModelVersionStatus
-from tensorflow_serving.config.model_server_config_pb2 import ModelConfig, ModelServerConfig
+from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
 
 from tfnmt.errors import UserError
-from tfnmt.serving.files import MODELS, base_path, read_models, version_numbers
-from tfnmt.serving.health import LOADING, READY, UNAVAILABLE
-from tfnmt.serving.requests import invalid, not_found, unavailable
+from tfnmt.serving.files import MODELS, base_path, models_problem, read_models, version_numbers
+from tfnmt.serving.requests import failed_precondition, invalid
+from tfnmt.serving.served_model import ServedModel, State, no_versions, unknown
 from tfnmt.serving.versions import Version
 
-State = ModelVersionStatus.State
 logger = logging.getLogger(__name__)
-
-
-@dataclass
-class _Model:
-    config: ModelConfig
-    available: dict[int, Version] = field(default_factory=dict)
-    states: dict[int, tuple[int, str]] = field(default_factory=dict)  # version → (state, error message)
-    loading: bool = True
-    """Until all its versions have been loaded, or refused, for the first time."""
-    failed: dict[int, list] = field(default_factory=dict)  # version → `_fingerprint` of the files that failed to load
-
-    @property
-    def maximum_versions(self):
-        """How many versions the version policy keeps; None for all."""
-        policy = self.config.model_version_policy
-        kind = policy.WhichOneof("policy_choice")
-        return None if kind in ("all", "specific") else max(policy.latest.num_versions, 1)
-
-    def candidates(self, numbers):
-        """The versions that the version policy allows, the newest first."""
-        policy = self.config.model_version_policy
-        specific = policy.WhichOneof("policy_choice") == "specific"
-        return sorted((n for n in numbers if not specific or n in policy.specific.versions), reverse=True)
 
 
 class Models:
@@ -62,7 +36,7 @@ class Models:
         self.directory = Path(directory)
         self._load_version = load_version
         self._loader = ThreadPoolExecutor(1, "loader")
-        self._models: dict[str, _Model] = {}
+        self._models: dict[str, ServedModel] = {}
         self._problems: dict[str, str] = {}  # of what → the last message about it
         self._text = None
         self._lock = asyncio.Lock()
@@ -71,41 +45,27 @@ class Models:
     def names(self) -> list[str]:
         return list(self._models)
 
-    def find(self, name: str, number: int | None = None, label: str | None = None) -> Version:
+    def find(self, name: str, number: int | None = None, label: str = "") -> Version:
         """The version that answers a request; the newest one unless it names a number or a label.
 
         Raises:
             RequestError: there is none.
         """
-        model = self._models.get(name)
-        choice = f"Latest({name})" if number is None and not label else f"Specific({name}, {label or number})"
-        if model and label:
-            if label not in model.config.version_labels:
-                raise invalid(f"Unrecognized servable version label: {label}")
-            number = model.config.version_labels[label]
-        if model and number is None:
-            number = max(model.available, default=None)
-        if model and model.loading and number not in model.available:
-            raise unavailable(f"model {name} is being loaded: {choice}")
-        if model is None or number not in model.available:
-            raise not_found(f"Servable not found for request: {choice}")
-        return model.available[number]
+        if not name:
+            raise invalid("ModelSpec has no name specified.")
+        if name not in self._models:
+            raise unknown(f"Latest({name})" if number is None and not label else f"Specific({name}, {label or number})")
+        return self._models[name].find(number, label)
 
-    def states(self, name: str, number: int | None = None) -> dict[int, tuple[int, str]]:
-        """{version: (state, error message)} of a model, the newest first.
+    def states(self, name: str, number: int | None = None, label: str = "") -> dict[int, tuple[int, str]]:
+        """{version: (state, error message)} of a model, the newest first; of one version if it is named.
 
         Raises:
-            RequestError: there is no such model or version.
+            RequestError: there is no such model, version or label.
         """
-        model = self._models.get(name)
-        if model and model.loading and not model.states:
-            raise unavailable(f"model {name} is being loaded")
-        states = model.states if model else {}
-        states = {n: states[n] for n in sorted(states, reverse=True) if number in (None, n)}
-        if not states:
-            version = "" if number is None else f" version {number}"
-            raise not_found(f"Could not find any versions of model {name}{version}")
-        return states
+        if name not in self._models:
+            raise no_versions(name)
+        return self._models[name].find_states(number, label)
 
     def waiting_rows(self) -> int:
         """Rows that wait in the queues of all versions."""
@@ -116,11 +76,8 @@ class Models:
         return {name: sorted(model.available) for name, model in self._models.items()}
 
     def readiness(self) -> dict[str, str]:
-        """{model: READY, LOADING or UNAVAILABLE}; once loaded, it is ready as long as any version is available."""
-        return {
-            name: LOADING if model.loading else READY if model.available else UNAVAILABLE
-            for name, model in self._models.items()
-        }
+        """{model: READY, LOADING or UNAVAILABLE}."""
+        return {name: model.readiness for name, model in self._models.items()}
 
     async def update(self) -> None:
         """Read models.config if it has changed, then load new versions and drop those that are gone."""
@@ -150,13 +107,27 @@ class Models:
         """Serve the models of this configuration until models.config changes.
 
         Raises:
-            RequestError: it has no list of models.
+            RequestError: it has no list of models, or one that is refused.
         """
         if config.WhichOneof("config") != "model_config_list":
-            raise invalid("ModelServerConfig without a model_config_list")
+            only = "Only ModelConfigList is currently supported"
+            raise invalid(f"ServerModelConfig type not supported by HandleReloadConfigRequest. {only}")
+        problem = models_problem(config)
+        if problem:
+            raise invalid(problem)
         async with self._lock:
+            self._check_labels(config)
             self._configure(config)
             await self._update_models()
+
+    def _check_labels(self, config):
+        """As TensorFlow Serving: while it runs, a label is for a version that is available."""
+        for each in config.model_config_list.config:
+            available = self._models[each.name].available if each.name in self._models else {}
+            for number in each.version_labels.values():
+                if number not in available:
+                    message = f"Request to assign label to version {number} of model {each.name}"
+                    raise failed_precondition(f"{message}, which is not currently available for inference")
 
     def _read(self):
         """models.config, or None if it has not changed."""
@@ -171,7 +142,7 @@ class Models:
         if config is None:
             return
         listed = {each.name: each for each in config.model_config_list.config}
-        self._models = {name: self._models.get(name) or _Model(each) for name, each in listed.items()}
+        self._models = {name: self._models.get(name) or ServedModel(each) for name, each in listed.items()}
         for name, each in listed.items():
             self._models[name].config = each
 
@@ -185,6 +156,8 @@ class Models:
             else:
                 self._problems.pop(f"model {name}", None)
             model.loading = False
+            for problem in model.misplaced_labels():
+                self._complain(f"label {name}", problem)
 
     def _complain(self, about, problem, **options):
         """Log a problem, once as long as it stays the same."""

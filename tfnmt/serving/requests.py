@@ -18,6 +18,7 @@ HTTP_STATUS = {
     grpc.StatusCode.INVALID_ARGUMENT: 400,
     grpc.StatusCode.UNAUTHENTICATED: 401,
     grpc.StatusCode.PERMISSION_DENIED: 403,
+    grpc.StatusCode.FAILED_PRECONDITION: 400,
     grpc.StatusCode.NOT_FOUND: 404,
     grpc.StatusCode.RESOURCE_EXHAUSTED: 413,
     grpc.StatusCode.INTERNAL: 500,
@@ -54,6 +55,11 @@ class RequestError(Exception):
 def invalid(message: str) -> RequestError:
     """The request itself is wrong: HTTP 400."""
     return RequestError(grpc.StatusCode.INVALID_ARGUMENT, message)
+
+
+def failed_precondition(message: str) -> RequestError:
+    """The server is not in the state that the request needs: HTTP 400."""
+    return RequestError(grpc.StatusCode.FAILED_PRECONDITION, message)
 
 
 def not_found(message: str) -> RequestError:

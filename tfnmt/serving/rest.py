@@ -4,31 +4,35 @@ import base64
 import hashlib
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 import grpc
 from google.protobuf import json_format
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
-from starlette.requests import ClientDisconnect
+from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from tfnmt.serving.bodies import read_body
 from tfnmt.serving.files import METRICS_PATH
 from tfnmt.serving.health import health_routes
 from tfnmt.serving.json_tensors import format_response, parse_request
-from tfnmt.serving.limits import MAXIMUM_BODY
 from tfnmt.serving.metadata import model_metadata, model_status, signature_map
 from tfnmt.serving.requests import HTTP_STATUS, RequestError, invalid
 from tfnmt.serving.service import Service
 
 _PATH = re.compile(
-    r"/v1/models/(?P<model>[^/:]+)(?:/versions/(?P<version>\d{1,18})|/labels/(?P<label>[^/:]+))?"
-    r"(?::(?P<verb>predict|classify|regress)|(?P<metadata>/metadata))?"
+    r"/v1/models/(?P<model>[^/:]+)(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
+    r"(?::(?P<verb>predict|classify|regress)|(?P<metadata>/metadata))?",
+    re.IGNORECASE | re.ASCII,
 )
+_LARGEST_VERSION = 2**63 - 1
 _HEADERS = {
     grpc.StatusCode.RESOURCE_EXHAUSTED: {"Connection": "close"},  # the rest of a body that is too large is not read
     grpc.StatusCode.UNAUTHENTICATED: {"WWW-Authenticate": "Bearer"},
 }
+_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _PAGE = Path(__file__).with_name("page.html")
 
 
@@ -36,23 +40,23 @@ def rest_application(service: Service) -> Starlette:
     """The ASGI application."""
 
     async def model(request):
-        path = request.scope["path"]
+        path = request.scope["raw_path"].decode("ascii")
         match = _PATH.fullmatch(path)
-        verb = match and match["verb"]
+        verb = match and match["verb"] and match["verb"].lower()
         if not match or request.method != ("POST" if verb else "GET"):
             raise invalid(f"Malformed request: {request.method} {path}")
-        name, label = match["model"], match["label"]
-        version = int(match["version"]) if match["version"] else None
+        name, label = unquote(match["model"]), unquote(match["label"] or "")
+        version = _version(match["version"])
         if match["metadata"]:
             return JSONResponse(_metadata(service.models.find(name, version, label), name))
         if not verb:
-            return JSONResponse(_as_json(model_status(service.models.states(name, version))))
+            return JSONResponse(_as_json(model_status(service.models.states(name, version, label))))
         with service.measured("rest", name) as measurement:
+            found = service.models.find(name, version, label)
             if verb != "predict":
                 expected = f"Expected {verb} signature method_name to be tensorflow/serving/{verb}."
                 raise invalid(f"{expected} Was: tensorflow/serving/predict")
-            found = service.models.find(name, version, label)
-            signature, inputs, by_rows = parse_request(await _body(request), found.signature)
+            signature, inputs, by_rows = parse_request(await read_body(request), found.signature)
             measurement.signature = signature.name
             outputs = await service.compute(found, signature, inputs)
             return Response(format_response(outputs, by_rows), media_type="application/json")
@@ -75,9 +79,9 @@ def rest_application(service: Service) -> Starlette:
             *health_routes(service.readiness),
             Route(METRICS_PATH, metrics),
             Route("/v1/models", models),
-            Route("/{path:path}", model, methods=["GET", "POST"]),
+            *(Route(f"/{v}1/{{path:path}}", model, methods=_METHODS) for v in "vV"),
         ],
-        exception_handlers={RequestError: _request_error, Exception: _internal_error},
+        exception_handlers={RequestError: _request_error, HTTPException: _http_error, Exception: _internal_error},
     )
 
 
@@ -96,17 +100,12 @@ def _page_headers(text):
     }
 
 
-async def _body(request):
-    """The whole body, unless it is too large."""
-    body, too_large = bytearray(), f"a request of more than {MAXIMUM_BODY:,} bytes is refused"
-    try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > MAXIMUM_BODY:
-                raise RequestError(grpc.StatusCode.RESOURCE_EXHAUSTED, too_large)
-    except ClientDisconnect:
-        raise invalid("the client disconnected before its request was complete") from None
-    return bytes(body)
+def _version(digits):
+    if digits is None:
+        return None
+    if len(digits.lstrip("0")) > 19 or int(digits) > _LARGEST_VERSION:
+        raise invalid(f"Failed to convert version: {digits} to numeric.")
+    return int(digits)
 
 
 def _metadata(version, name):
@@ -122,6 +121,12 @@ def _as_json(message):
 
 async def _request_error(_, error):
     return JSONResponse({"error": error.message}, HTTP_STATUS[error.code], headers=_HEADERS.get(error.code))
+
+
+async def _http_error(request, error):
+    """Paths outside /v1/, and methods that they do not have."""
+    message = f"{error.detail}: {request.method} {request.url.path}"
+    return JSONResponse({"error": message}, error.status_code, headers=error.headers)
 
 
 async def _internal_error(*_):
