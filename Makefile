@@ -6,16 +6,20 @@
 #              COMPARED, translators, with SOURCE and TARGET, the test files they are compared on
 # make test    the tests
 # make soak    for an hour or more: training under random kills, a server under load; compared with what must come out
+# make fuzz    random inputs for everything that reads bytes from outside: FUZZ_INPUTS of each kind, by FUZZ_SEED; then
+#              the tests of properties with many examples
 # make check   formatting, lint, direction of the imports, types
 # make format  put the formatting right
 # make clean   remove what the tools left behind (.venv stays: rm -r .venv)
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 RUNS ?= runs
+FUZZ_INPUTS ?= 10000
+FUZZ_SEED ?= 1
 RUN = .venv/bin/python
 TFNMT = $(RUN) -m tfnmt
 
-.PHONY: environment demo board figures test soak check format clean
+.PHONY: environment demo board figures test soak fuzz check format clean
 
 environment: .venv/installed
 
@@ -60,6 +64,10 @@ test: environment
 soak: environment
 	$(TFNMT) soak
 	$(TFNMT) soak-server
+
+fuzz: environment
+	$(RUN) -m tests.fuzz.run --inputs $(FUZZ_INPUTS) --seed $(FUZZ_SEED)
+	HYPOTHESIS_PROFILE=many $(RUN) -m pytest tests/properties
 
 check: environment
 	$(RUN) -m ruff format --check .

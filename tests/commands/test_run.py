@@ -150,6 +150,16 @@ def test_too_little_memory_is_one_line(start):
     assert (status, errors) == (2, "error: there is not enough memory for this: smaller sizes or batches need less\n")
 
 
+def test_what_tensorflow_says_of_a_broken_file_is_one_line(start):
+    body = """\
+class DataLossError(Exception):
+    pass
+raise DataLossError("inflate() failed with error -3")"""
+    status, _, errors = finish(start(body, env=WITHOUT_TENSORFLOW))
+    assert status == 2
+    assert errors.startswith("error: a file is broken, or has changed since it was checked") and errors.count("\n") == 1
+
+
 def test_a_bug_keeps_its_traceback(start):
     status, _, errors = finish(start("1 / 0", env=WITHOUT_TENSORFLOW))
     assert status == 1

@@ -11,6 +11,7 @@ from tfnmt.errors import UserError
 def test_lines_without_their_ends():
     lines = [b"\xef\xbb\xbfa\r\n", b"\n", "é ".encode() + b"\n", b"last"]
     assert list(decode_lines(lines, "input")) == ["a", "", "é ", "last"]
+    assert list(decode_lines([b"a\n", b"\r\n", b"\r"], "input")) == ["a", ""]  # after a line feed "\r" is no line
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8])

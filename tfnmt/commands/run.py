@@ -152,6 +152,8 @@ def _user_message(error: Exception) -> str | None:
         return str(error)
     if isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError":  # TensorFlow's
         return "there is not enough memory for this: smaller sizes or batches need less"
+    if type(error).__name__ == "DataLossError":  # TensorFlow's, which reads some files that Python has checked
+        return "a file is broken, or has changed since it was checked: if it is a .gz file, compress it again"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     # A UserError raised inside a tf.data generator arrives as text within an error of TensorFlow's.

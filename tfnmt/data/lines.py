@@ -41,6 +41,8 @@ def decode_lines(lines: Iterable[bytes], file: str | Path) -> Iterator[str]:
         UserError: a line is not UTF-8; names it.
     """
     for number, line in enumerate(lines, start=1):
+        if not line.strip(b"\r"):
+            return  # the end of the file, after the last line feed: no line for TextLineDataset
         line = line.removesuffix(b"\n").replace(b"\r", b"").removeprefix(BYTE_ORDER_MARK.encode())
         try:
             yield line.decode("utf-8")

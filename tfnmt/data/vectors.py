@@ -117,17 +117,19 @@ def _read_array(path: Path, vocabulary: Mapping[str, int]) -> Iterator[tuple[str
         raise UserError(f"{words_file}: {len(words):,} words for {len(rows):,} rows of {path.name}")
     for number, (word, row) in enumerate(zip(words, rows, strict=True), start=1):
         if word in vocabulary:
-            _require_finite(row, path, number)
-            yield word, row
+            with np.errstate(over="ignore"):
+                vector = row.astype(np.float32)
+            _require_finite(vector, path, number)
+            yield word, vector
 
 
 def _load(path: Path) -> np.ndarray:
     """The array [words, size], memory-mapped."""
     try:
-        rows = np.load(path, mmap_mode="r")
+        rows = np.lib.format.open_memmap(path, mode="r")  # takes no archives and no pickles, as np.load would
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
+    except Exception as error:  # a broken header makes NumPy raise errors of many types
         raise UserError(f"{path}: not a NumPy array: {error}") from error
     if rows.ndim != 2 or rows.dtype.kind != "f":
         raise UserError(f"{path}: holds {rows.dtype} {list(rows.shape)}; it must be floats [words, size]")

@@ -47,6 +47,9 @@ class SubwordTokenizer(Tokenizer):
     Args:
         model: the bytes of a SentencePiece model whose first four ids are `SPECIAL_TOKENS`.
         lowercase: whether text is lowercased before it is encoded.
+
+    Raises:
+        UserError: the bytes are no such model.
     """
 
     kind = "subword"
@@ -54,6 +57,7 @@ class SubwordTokenizer(Tokenizer):
 
     def __init__(self, model: bytes, lowercase: bool = False):
         super().__init__(name="subword_tokenizer")
+        _check(model)
         self.model = model
         self.lowercase = lowercase
         try:
@@ -61,7 +65,7 @@ class SubwordTokenizer(Tokenizer):
             self._pieces._model_resource = _NamedModel(model)
             self.vocabulary_size = int(self._pieces.vocab_size())
         except tf.errors.OpError as error:
-            raise UserError("this is not a SentencePiece model: its bytes cannot be read") from error
+            raise UserError("this is not a SentencePiece model: TensorFlow Text cannot read it") from error
 
     @classmethod
     def train(
@@ -160,6 +164,19 @@ class SubwordTokenizer(Tokenizer):
     @classmethod
     def from_asset(cls, asset: bytes, options: dict) -> "SubwordTokenizer":
         return cls(asset, **options)
+
+
+def _check(model: bytes) -> None:
+    """Raise `UserError` unless SentencePiece finds the model sound. The older SentencePiece in TensorFlow Text does not
+    look, and a broken model ends the process.
+    """
+    try:
+        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    except RuntimeError as error:
+        raise UserError(f"this is not a SentencePiece model: {error}") from error
+    specials = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
+    if specials != (PADDING, UNKNOWN, START, END):
+        raise UserError(f"the model's ids of padding, unknown, start and end are {specials}, not 0, 1, 2 and 3")
 
 
 class _NamedModel(tf.saved_model.experimental.TrackableResource):

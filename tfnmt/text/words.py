@@ -40,6 +40,9 @@ class WordTokenizer(Tokenizer):
         split_punctuation: False for text that is already tokenized: it is split at white space, and decoding joins
             words with single spaces. True for plain text: punctuation marks are words of their own, and decoding
             attaches them again by rules, which may not restore the text.
+
+    Raises:
+        UserError: there is no word, or one is there twice.
     """
 
     kind = "word"
@@ -49,6 +52,9 @@ class WordTokenizer(Tokenizer):
         super().__init__(name="word_tokenizer")
         if not vocabulary:
             raise UserError("a word vocabulary needs at least one word")
+        if len(set(vocabulary)) < len(vocabulary):
+            (word, count), *_ = Counter(vocabulary).most_common(1)
+            raise UserError(f"the word {word!r} is {count} times in the vocabulary")
         self.vocabulary_size = len(SPECIAL_TOKENS) + len(vocabulary)
         self.lowercase = lowercase
         self.split_punctuation = split_punctuation
