@@ -99,7 +99,8 @@ def compare_versions(before: str | Path, rounds: int, works: Sequence[str] | Non
         if work in SEARCHES and "multi30k" not in works[: works.index(work)]:
             raise UserError(f"{work} needs the work multi30k before it: the translator that is trained there")
     with tempfile.TemporaryDirectory() as folder:
-        source = write_sample(folder)["test.en"]
+        source = Path(folder, "sentences.en")
+        source.write_text(10 * write_sample(folder)["test.en"].read_text(encoding="utf-8"), encoding="utf-8")
         sides = {}
         for name, root in (("after", ROOT), ("before", before)):
             runs = Path(folder, name)
