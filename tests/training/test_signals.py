@@ -1,5 +1,6 @@
 """Signals that end a run: at once or when it may, with a line; a second one ends the process."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -7,7 +8,7 @@ import sys
 import pytest
 
 from tfnmt.errors import InterruptedBySignal, UserError
-from tfnmt.training.signals import SIGNALS, StopSignals
+from tfnmt.training.signals import SIGNALS, StopSignals, keep_handlers
 
 
 @pytest.mark.parametrize("number", SIGNALS)
@@ -17,6 +18,15 @@ def test_a_signal_ends_at_once_what_may_be_ended(number):
         signal.raise_signal(number)
     assert str(caught.value) == f"interrupted by {signal.Signals(number).name}; go on there"
     assert caught.value.signal == number
+    assert [signal.getsignal(each) for each in SIGNALS] == handlers
+
+
+def test_handlers_are_kept_from_other_code():
+    handlers = [signal.getsignal(each) for each in SIGNALS]
+    with pytest.raises(InterruptedBySignal, match="SIGTERM"), StopSignals(), keep_handlers():
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+        os.kill(os.getpid(), signal.SIGTERM)
     assert [signal.getsignal(each) for each in SIGNALS] == handlers
 
 

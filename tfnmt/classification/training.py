@@ -24,8 +24,9 @@ from tfnmt.training.model_directory import load_weights
 from tfnmt.training.optimizers import make_optimizer
 from tfnmt.training.preparation import copy_weights, initial_model, open_run, save_description
 from tfnmt.training.progress import Progress
+from tfnmt.training.replicas import ONE_REPLICA, Replicas
 from tfnmt.training.run import TrainingRun
-from tfnmt.training.run_record import SAMPLE, RunRecord, resumed_record
+from tfnmt.training.run_record import SAMPLE, RunRecord, resumed_record, shared_record
 from tfnmt.training.trainer import train
 
 logger = logging.getLogger(__name__)
@@ -39,6 +40,7 @@ def train_classifier(
     vectors: str | Path | None = None,
     resume: bool = False,
     make_callbacks: Callable[[Classifier, ExampleDataset], Sequence[keras.callbacks.Callback]] | None = None,
+    replicas: Replicas = ONE_REPLICA,
 ) -> tuple[Classifier, Progress]:
     """Train a classifier on files and leave it in a directory, with checkpoints and history.csv.
 
@@ -50,9 +52,10 @@ def train_classifier(
             has them already.
         resume: as in `train_translator`.
         make_callbacks: gives further Keras callbacks for the run of a model, scored on these dev examples.
+        replicas: as in `train_translator`.
 
     Returns:
-        The classifier with the weights of the best dev score, and the run's progress.
+        The classifier with the weights of the best dev score, and the run's progress; as `train_translator`.
 
     Raises:
         UserError: anything wrong with the files, the configuration or the disk; another run writes there.
@@ -60,8 +63,8 @@ def train_classifier(
     directory, vectors = Path(directory), None if resume else vectors
     preset = _with_vectors(preset, vectors)
     require(not preset.training.mixed_precision, "mixed_precision", True, "false for classifiers")
-    with open_run(directory, preset, resume, measures=("accuracy", "loss")) as session:
-        record = _record(directory, preset, training_files, dev_files, vectors, resume)
+    with open_run(directory, preset, resume, ("accuracy", "loss"), replicas) as session:
+        record = shared_record(replicas, lambda: _record(directory, preset, training_files, dev_files, vectors, resume))
         return _train(directory, preset, record, vectors, resume, session, make_callbacks)
 
 
@@ -78,8 +81,11 @@ def _train(directory, preset, record, vectors, resuming, session, make_callbacks
         counts = examples.word_counts + (dev_examples.word_counts if vectors else Counter())
         tokenizer = WordTokenizer.from_counts(counts, preset.model.vocabulary_size, preset.model.lowercase)
 
+    replicas = session["replicas"]
     keras.utils.set_random_seed(training.seed)
-    model = Classifier(preset.model, tokenizer, training.label_smoothing)
+    with replicas.scope():
+        model = Classifier(preset.model, tokenizer, training.label_smoothing)
+    model.replicas = replicas
     if initial is not None:
         copy_weights(initial, model, training.initial)
     if vectors is not None:
@@ -88,7 +94,8 @@ def _train(directory, preset, record, vectors, resuming, session, make_callbacks
         logger.info("%s: %s", vectors, coverage)
     logger.info("%s weights; %s words", f"{model.count_params():,}", f"{tokenizer.vocabulary_size:,}")
     batches_per_epoch = number_of_batches(examples, batch_size)
-    model.compile(make_optimizer(training, training.total_updates(batches_per_epoch)))
+    with replicas.scope():
+        model.compile(make_optimizer(training, training.total_updates(batches_per_epoch)))
     dev_batches = evaluation_batches(dev_examples, tokenizer, batch_size)
 
     def batches(epoch, skip):
@@ -106,11 +113,12 @@ def _train(directory, preset, record, vectors, resuming, session, make_callbacks
         dev_scores=dev_scores,
         resuming=resuming,
         **session,
-        callbacks=make_callbacks(model, dev_examples) if make_callbacks else (),
+        callbacks=make_callbacks(model, dev_examples) if make_callbacks and replicas.is_chief else (),
     )
-    save_description(model, directory, preset, record, resuming)
+    replicas.from_chief(lambda: save_description(model, directory, preset, record, resuming))
     progress = train(run)
-    load_weights(model, directory)
+    if replicas.is_chief:
+        load_weights(model, directory)
     return model, progress
 
 

@@ -8,13 +8,15 @@ from tfnmt.classification.presets import CLASSIFIER_PRESETS, ClassifierPreset
 from tfnmt.commands.parser import CommandParser
 from tfnmt.commands.training_options import (
     add_board_options,
+    add_device_options,
     add_directory_options,
     add_setting_options,
+    best_score,
     chosen_settings,
-    print_best_score,
     profiled_steps,
     refuse_with_resume,
 )
+from tfnmt.commands.workers import run_training
 from tfnmt.configuration import describe
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
@@ -33,24 +35,32 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument("--dev", nargs="+", metavar="F", help="examples by which the best weights are chosen")
     parser.add_argument("--vectors", metavar="F", help="word vectors: GloVe's text, or .npy with vocab.txt beside it")
     add_setting_options(parser)
+    add_device_options(parser)
     add_board_options(parser)
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
+    run_training(train, arguments, output)
+
+
+def train(arguments: argparse.Namespace) -> str | None:
+    """Train as the options say, in this process; the line that tells the best score, in the process that scores."""
     from tfnmt.classification.training import train_classifier
     from tfnmt.inspection.classification_callbacks import tensorboard_callbacks
     from tfnmt.threads import share_processors
+    from tfnmt.training.strategies import connect
 
     directory, preset = arguments.resume or arguments.output, _chosen_preset(arguments)
     files, dev_files = _chosen_files(arguments)
     profile_steps = profiled_steps(arguments)
     share_processors(preset.model.micro_batches)
+    replicas = connect(arguments.strategy or "none")
     callbacks = None if arguments.no_board else tensorboard_callbacks(directory, preset, profile_steps)
     _, progress = train_classifier(
-        directory, preset, files, dev_files, arguments.vectors, bool(arguments.resume), callbacks
+        directory, preset, files, dev_files, arguments.vectors, bool(arguments.resume), callbacks, replicas
     )
-    print_best_score(directory, preset.training.selection, progress, output)
+    return best_score(directory, preset.training.selection, progress) if replicas.is_chief else None
 
 
 def _chosen_preset(arguments):

@@ -7,13 +7,15 @@ from tfnmt.commands.parallel_files import add_parallel_files, chosen_parallel_fi
 from tfnmt.commands.parser import CommandParser
 from tfnmt.commands.training_options import (
     add_board_options,
+    add_device_options,
     add_directory_options,
     add_setting_options,
+    best_score,
     chosen_settings,
-    print_best_score,
     profiled_steps,
     refuse_with_resume,
 )
+from tfnmt.commands.workers import run_training
 from tfnmt.configuration import describe
 from tfnmt.translation.presets import PRESETS, Preset, find_preset
 
@@ -26,14 +28,21 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument("--preset", metavar="NAME", help=f"one of {', '.join(PRESETS)} (default: tiny)")
     add_parallel_files(parser)
     add_setting_options(parser)
+    add_device_options(parser)
     add_board_options(parser)
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
+    run_training(train, arguments, output)
+
+
+def train(arguments: argparse.Namespace) -> str | None:
+    """Train as the options say, in this process; the line that tells the best score, in the process that scores."""
     from tfnmt.inspection.translation_callbacks import tensorboard_callbacks
     from tfnmt.threads import share_processors
     from tfnmt.training.run_record import started_preset
+    from tfnmt.training.strategies import connect
     from tfnmt.translation.training import train_translator
 
     directory, settings = arguments.resume or arguments.output, chosen_settings(arguments)
@@ -45,6 +54,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     files, dev_files = chosen_parallel_files(arguments)
     profile_steps = profiled_steps(arguments)
     share_processors(preset.model.micro_batches)
+    replicas = connect(arguments.strategy or "none")
     callbacks = None if arguments.no_board else tensorboard_callbacks(directory, preset, profile_steps)
-    _, progress = train_translator(directory, preset, files, dev_files, bool(arguments.resume), callbacks)
-    print_best_score(directory, preset.training.selection, progress, output)
+    _, progress = train_translator(directory, preset, files, dev_files, bool(arguments.resume), callbacks, replicas)
+    return best_score(directory, preset.training.selection, progress) if replicas.is_chief else None

@@ -1,9 +1,9 @@
 """What training commands have in common: options of a run and about TensorBoard, and the line that they print."""
 
 import argparse
-from typing import Any, TextIO
+from typing import Any
 
-from tfnmt.commands.parser import CommandParser
+from tfnmt.commands.parser import CommandParser, positive
 from tfnmt.errors import UserError
 from tfnmt.training.configuration import MAY_CHANGE
 
@@ -17,6 +17,29 @@ def add_directory_options(parser: CommandParser) -> None:
         metavar="DIR",
         help="go on with the run in DIR, which knows its options and files: after a kill at any moment, or with other"
         f" values of {', '.join(MAY_CHANGE)}",
+    )
+
+
+def add_device_options(parser: CommandParser) -> None:
+    """Options about which devices and workers train."""
+    parser.add_argument(
+        "--strategy",
+        metavar="S",
+        help="none: one device; mirrored: all GPUs of this machine; multiworker: the workers that TF_CONFIG names"
+        " (default: none; multiworker with --workers)",
+    )
+    parser.add_argument(
+        "--workers",
+        type=positive,
+        metavar="N",
+        help="let Ray start N workers: on the cluster of RAY_ADDRESS or, without one, on this machine",
+    )
+    parser.add_argument(
+        "--max-failures",
+        type=int,
+        default=3,
+        metavar="N",
+        help="how often Ray starts them again after one has died (default: 3)",
     )
 
 
@@ -64,7 +87,7 @@ def profiled_steps(arguments: argparse.Namespace) -> tuple[int, int] | None:
     return int(first), int(last)
 
 
-def print_best_score(directory: str, selection: str, progress: Any, output: TextIO) -> None:
-    """Print the best dev score of a run's `Progress`, by the measure that the weights are selected by."""
+def best_score(directory: str, selection: str, progress: Any) -> str:
+    """A line with the best dev score of a run's `Progress`, by the measure that the weights are selected by."""
     best = f"best dev_{selection} {abs(progress.best_score):.4f}, of epoch {progress.best_epoch}"
-    print(f"{directory}: {best}", file=output)
+    return f"{directory}: {best}"

@@ -47,13 +47,14 @@ class CheckpointCallback(keras.callbacks.Callback):
             raise self._not_finite(self.progress.steps + 1)
         # All metrics are sums. Their variables exist from the first batch on, and `fit` has set them to 0 before it.
         for variable, value in zip(self.model.metrics_variables, self.metrics_before, strict=False):
-            variable.assign_add(value)
+            variable.assign(variable.value + value)
         self.metrics_before = []
         self.progress.batches += 1
         self.progress.steps += 1
         self.count_seconds()
         self.run.check_directory()
         left, signals = self.batches_left(), self.run.signals
+        signals.received = self.run.replicas.agree(signals.received or self.run.replicas.outside_signal())
         if left == 0:
             if self.progress.steps == self.configuration.steps:
                 self.model.stop_training = True
@@ -90,10 +91,11 @@ class CheckpointCallback(keras.callbacks.Callback):
         self.since = now
 
     def save(self, passing: bool = False) -> None:
-        """Save a checkpoint, unless a weight is not finite; see `Checkpoints.save`."""
+        """Save a checkpoint, unless a weight is not finite; see `Checkpoints.save`. Of several processes, one saves."""
         self.check_weights()
-        self.run.check_directory()
-        self.checkpoints.save(passing)
+        if self.run.replicas.is_chief:
+            self.run.check_directory()
+            self.checkpoints.save(passing)
         self.run.signals.deferred = False
 
     def save_metrics(self) -> None:
@@ -148,22 +150,26 @@ class DevScoringCallback(keras.callbacks.Callback):
         learning_rate = float(self.model.optimizer.learning_rate)
         self.checkpoint_callback.check_weights()
         with averaged_weights(self.model):
-            scores = self.run.dev_scores()
+            scores = self.run.replicas.from_chief(self.run.dev_scores)
             score = -scores["dev_loss"] if measure == "loss" else scores[f"dev_{measure}"]
             is_best = progress.best_score is None or score > progress.best_score
             if is_best:
-                self.run.check_directory()
-                save_weights(self.model, self.run.directory)
+                self.run.replicas.from_chief(self._save_weights)
                 progress.best_score, progress.best_epoch = score, epoch
         self.checkpoint_callback.count_seconds()
         figures = {"epoch": epoch, "steps": progress.steps, "seconds": round(progress.seconds, 1)}
         figures |= {"learning_rate": learning_rate}
         figures |= {name: float(value) for name, value in (logs | scores).items()}
         progress.history = [row for row in progress.history if row["epoch"] != epoch] + [figures]
-        progress.write_history(self.run.directory / HISTORY)
+        if self.run.replicas.is_chief:
+            progress.write_history(self.run.directory / HISTORY)
         logs.update(scores)
         best = "the best so far" if is_best else f"best: epoch {progress.best_epoch}"
         logger.info("epoch %d of %d: %s (%s)", epoch, self.run.configuration.epochs, figures_text(logs), best)
+
+    def _save_weights(self):
+        self.run.check_directory()
+        save_weights(self.model, self.run.directory)
 
     def _halve_or_stop(self):
         """Halve the learning rate, or stop, after too many epochs without a better score."""

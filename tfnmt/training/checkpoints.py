@@ -39,7 +39,7 @@ class Checkpoints:
         self.directory = Path(directory)
         self.progress, self.keep = progress, keep
         self.passing: str | None = None
-        self.text = tf.Variable(progress.to_tensor())
+        self.text = tf.Variable(progress.to_text())
         # By their order, not by name: Keras numbers the names of all that one process makes.
         self.variables = [variable.value for variable in model.variables + model.optimizer.variables]
         self.checkpoint = tf.train.Checkpoint(progress=self.text, variables=self.variables)
@@ -75,7 +75,7 @@ class Checkpoints:
                 older ones stay.
         """
         name = f"step-{self.progress.steps}"
-        self.text.assign(self.progress.to_tensor())
+        self.text.assign(self.progress.to_text())
         try:
             with file_errors(self.directory / name):
                 self.directory.mkdir(exist_ok=True)

@@ -1,4 +1,15 @@
-"""All that the project needs of Keras's optimizers for which it has no public name. No other file uses private names.
+"""All that the project needs of Keras for which it has no public name. No other file uses private names.
+
+Of models:
+
+- `_maybe_symbolic_build` averages the replicas' slices of a batch, only to learn the shape of one. They have different
+  lengths, so that fails. The models here are built when they are made, and need no build.
+
+Under `MultiWorkerMirroredStrategy` Keras's `fit` stumbles there, and once more where it reduces the losses of the
+workers, which are scalars, along an axis (keras-team/keras#20585). So a worker's model is not made in that strategy's
+scope: Keras sees one model on one device, and `tfnmt.training.workers` sums in the training step what is to be summed.
+
+Of optimizers:
 
 - `_clip_gradients` is where an optimizer has the gradient of a whole update, after accumulation. To compute its norm
   elsewhere would read all gradients once more.
@@ -8,6 +19,8 @@
   weights by adding and subtracting, which changes the last bits of the weights: a run that was scored or resumed at
   another batch would then end otherwise.
 - `_iterations` counts batches. `iterations` counts updates, each of several batches where gradients are accumulated.
+- `_all_reduce_sum_gradients` sums the gradients of `MirroredStrategy`'s replicas after each was clipped on its own. The
+  training step has summed them before, so that one norm is clipped, as with one replica.
 - `_get_current_learning_rate` and `_update_model_variables_moving_average` take every batch for an update, even where
   gradients are accumulated over several.
 """
@@ -18,6 +31,13 @@ from typing import Any
 
 import keras
 import tensorflow as tf
+
+
+class ModelInternals:
+    """A mixin, before `keras.Model`, for a model that is built when it is made."""
+
+    def _maybe_symbolic_build(self, iterator=None, data_batch=None):
+        """Nothing."""
 
 
 class OptimizerInternals:
@@ -41,6 +61,9 @@ class OptimizerInternals:
     def slot(self, name: str, variable: Any) -> Any:
         """The handle of what the optimizer keeps of that name (Keras's: "momentum", "velocity") for a weight."""
         return variable_handle(self.slots[name][self._get_variable_index(variable)])
+
+    def _all_reduce_sum_gradients(self, grads_and_vars):
+        return grads_and_vars
 
     def _clip_gradients(self, grads):
         norm = tf.linalg.global_norm([tf.cast(gradient, tf.float32) for gradient in grads])

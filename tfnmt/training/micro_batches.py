@@ -1,8 +1,9 @@
-"""Training that reads several micro-batches of a batch at the same time, each on a processor of its own.
+"""Training steps on parts of a batch: micro-batches in parallel, and slices of it on other devices and machines.
 
 A recurrence takes one time step after the other, and the products of one step are too small for several processors. But
 the sentences of a batch do not depend on one another: micro-batches that stand side by side in one static graph are run
-in parallel, with one thread for each operation (`tfnmt.threads`).
+in parallel, with one thread for each operation (`tfnmt.threads`). Replicas (`tfnmt.training.replicas`) do the same with
+a batch's slices on several devices or machines.
 """
 
 from typing import Any
@@ -10,21 +11,26 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tfnmt.training.keras_internals import ModelInternals
+from tfnmt.training.replicas import ONE_REPLICA, Replicas
+
 LossTerms = list[tuple[tf.Tensor, tf.Tensor]]
 
 
-class MicroBatchTraining:
-    """A mixin, before `keras.Model`: `fit` splits every batch into `micro_batches` micro-batches.
+class MicroBatchTraining(ModelInternals):
+    """A mixin, before `keras.Model`: `fit` splits every batch, or this replica's slice, into `micro_batches`.
 
-    Loss and gradient are those of the whole batch. Statistics of a batch are those of each micro-batch, as in
-    data-parallel training: the moments of batch normalization, the baseline of a single draw.
+    Loss and gradient are those of the whole batch. Statistics of a batch are those of each micro-batch: the moments of
+    batch normalization, the baseline of a single draw.
 
     The model sets `micro_batches` when it is made, and has a method `loss_terms(x, y, y_pred)`, a list of (mean,
     count): the loss is the sum of the means, each a mean over `count` labels.
     """
 
     micro_batches: int = 1
-    """How many; 1 is Keras's own training step."""
+    """How many; 1 with one replica is Keras's own training step."""
+    replicas: Replicas = ONE_REPLICA
+    """Those that train the model."""
 
     def make_train_function(self, force: bool = False) -> Any:
         """Keras's; the optimizer is built before, or the step would be traced twice: without its variables and with."""
@@ -32,21 +38,36 @@ class MicroBatchTraining:
         return super().make_train_function(force)
 
     def train_step(self, data: Any) -> dict[str, tf.Tensor]:
-        """One update of the weights, on `data`: inputs and labels of one batch."""
-        if self.micro_batches == 1:
+        """One update of the weights, on `data`: inputs and labels of one batch, or of this replica's slice of it; in
+        that case also its weight, see `tfnmt.training.replicas.slice_of`."""
+        if self.micro_batches == 1 and self.replicas.number == 1:
             return super().train_step(data)
-        x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
+        x, y, weight = keras.utils.unpack_x_y_sample_weight(data)
+        weight = 1.0 if weight is None else weight
         with tf.GradientTape() as tape:
             predicted = [(x_part, y_part, self(x_part, training=True)) for x_part, y_part in self._split(x, y)]
-            loss = batch_loss([self.loss_terms(*part) for part in predicted])
+            loss = batch_loss([self.loss_terms(*part) for part in predicted], self.replicas, weight)
             scaled = self.optimizer.scale_loss(loss)
-        gradients = tape.gradient(scaled, self.trainable_weights)
+        loss, examples, *gradients = self.replicas.sum(
+            [loss, weight * tf.cast(tf.shape(y)[0], tf.float32), *tape.gradient(scaled, self.trainable_weights)]
+        )
         self.optimizer.apply_gradients(zip(gradients, self.trainable_weights, strict=True))
         (mean_loss,) = [metric for metric in self.metrics if metric.name == "loss"]
-        mean_loss.update_state(loss, sample_weight=tf.shape(y)[0])
+        mean_loss.update_state(loss, sample_weight=examples / self.replicas.metric_copies)
+        return self._update_metrics(predicted, weight)
+
+    def _update_metrics(self, predicted, weight):
+        """All metrics but the loss, of all replicas' examples."""
+        others = [variable for metric in self.metrics if metric.name != "loss" for variable in metric.variables]
+        before = [tf.identity(variable.value) for variable in others]
         for part in predicted:
             metrics = self.compute_metrics(*part)
-        return metrics
+        if self.replicas.number == 1:
+            return metrics
+        added = [weight * (variable.value - value) for variable, value in zip(others, before, strict=True)]
+        for variable, value, of_all in zip(others, before, self.replicas.sum_of_processes(added), strict=True):
+            variable.assign(value + of_all)
+        return self.get_metrics_result()
 
     def _split(self, x, y):
         """The micro-batches: every `micro_batches`-th example from the first one on, from the second one on, ...
@@ -62,15 +83,22 @@ class MicroBatchTraining:
         return tf.nest.map_structure(lambda tensor: tf.gather(tensor, indices), (x, y))
 
 
-def batch_loss(terms_of_micro_batches: list[LossTerms]) -> tf.Tensor:
+def batch_loss(
+    terms_of_micro_batches: list[LossTerms],
+    replicas: Replicas = ONE_REPLICA,
+    weight: Any = 1.0,
+) -> tf.Tensor:
     """The loss of a whole batch: of each term the mean over all micro-batches, then the sum of the terms.
 
     Args:
         terms_of_micro_batches: what `loss_terms` gives for each micro-batch.
+        replicas: those that have a slice of the batch. The result is then this replica's part of the loss: the parts
+            add up to it.
+        weight: 0: this replica's slice is not to count.
     """
-    loss = 0.0
+    sums, counts = [], []
     for term in zip(*terms_of_micro_batches, strict=True):
-        means, counts = zip(*((mean, tf.cast(count, tf.float32)) for mean, count in term), strict=True)
-        total = tf.add_n([mean * count for mean, count in zip(means, counts, strict=True)])
-        loss += tf.math.divide_no_nan(total, tf.add_n(counts))
-    return loss
+        means, numbers = zip(*((mean, weight * tf.cast(count, tf.float32)) for mean, count in term), strict=True)
+        sums.append(tf.add_n([mean * count for mean, count in zip(means, numbers, strict=True)]))
+        counts.append(tf.add_n(numbers))
+    return tf.add_n([tf.math.divide_no_nan(*pair) for pair in zip(sums, replicas.sum(counts), strict=True)])

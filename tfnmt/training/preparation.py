@@ -21,6 +21,7 @@ from tfnmt.training.model_directory import (
     save_configuration,
     save_tokenizers,
 )
+from tfnmt.training.replicas import Replicas
 from tfnmt.training.run_lock import lock_directory
 from tfnmt.training.run_record import RECORD, RunRecord, require_run, started_preset
 from tfnmt.training.signals import StopSignals
@@ -29,7 +30,9 @@ OTHER_OUTPUT = "name another --output"
 
 
 @contextlib.contextmanager
-def open_run(directory: Path, preset: Any, resume: bool, measures: Sequence[str]) -> Iterator[dict[str, Any]]:
+def open_run(
+    directory: Path, preset: Any, resume: bool, measures: Sequence[str], replicas: Replicas
+) -> Iterator[dict[str, Any]]:
     """Within it, a run has a directory for itself, a new one or that of a run that goes on, with a log.txt, and
     signals end it in good order.
 
@@ -38,9 +41,10 @@ def open_run(directory: Path, preset: Any, resume: bool, measures: Sequence[str]
         preset: a configuration made of configurations, "training" among them.
         resume: whether the run that has begun there is to go on.
         measures: the dev scores by which the best weights may be selected.
+        replicas: those that train; of several processes, the chief's has the directory.
 
     Yields:
-        The arguments `signals` and `check_directory` of `TrainingRun`.
+        The arguments `signals`, `check_directory` and `replicas` of `TrainingRun`.
 
     Raises:
         UserError: there is no run to go on with, or it was started with other settings; without `resume`, there is
@@ -48,21 +52,28 @@ def open_run(directory: Path, preset: Any, resume: bool, measures: Sequence[str]
     """
     selection = preset.training.selection
     require(selection in measures, "selection", selection, " or ".join(measures))
-    if resume:
-        require_run(directory)
 
     def way_out() -> str:
         if not checkpoint_names(directory / CHECKPOINTS):
             return "nothing is saved yet: start it again"
         return f"tfnmt train-{preset.kind} --resume {shlex.quote(str(directory))} goes on"
 
-    with lock_directory(directory) as check_directory, StopSignals(way_out) as signals:
-        if resume:
-            _check_resumable(directory, preset)
-        else:
-            _check_free(directory)
-        with log_to_file(directory):
-            yield {"signals": signals, "check_directory": check_directory}
+    with contextlib.ExitStack() as opened:
+        session: dict[str, Any] = {"replicas": replicas}
+
+        def claim() -> None:
+            if resume:
+                require_run(directory)
+            session["check_directory"] = opened.enter_context(lock_directory(directory))
+            if resume:
+                _check_resumable(directory, preset)
+            else:
+                _check_free(directory)
+            opened.enter_context(log_to_file(directory))
+
+        replicas.from_chief(claim)
+        session["signals"] = opened.enter_context(StopSignals(way_out))
+        yield session
 
 
 def _check_free(directory):

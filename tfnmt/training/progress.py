@@ -5,8 +5,6 @@ import dataclasses
 import json
 from pathlib import Path
 
-import tensorflow as tf
-
 from tfnmt.files import atomic_write
 
 
@@ -35,12 +33,12 @@ class Progress:
     history: list = dataclasses.field(default_factory=list)
     """A dictionary of figures for each finished epoch."""
 
-    def to_tensor(self) -> tf.Tensor:
-        """All of it as a scalar string, to be saved in a checkpoint."""
-        return tf.constant(json.dumps(dataclasses.asdict(self)))
+    def to_text(self) -> str:
+        """All of it as JSON, to be saved in a checkpoint."""
+        return json.dumps(dataclasses.asdict(self))
 
     def restore(self, text: bytes | str) -> None:
-        """Set all fields to what `to_tensor` wrote."""
+        """Set all fields to what `to_text` gave."""
         for name, value in json.loads(text).items():
             setattr(self, name, value)
 

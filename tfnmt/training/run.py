@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.progress import Progress
+from tfnmt.training.replicas import Replicas
 from tfnmt.training.signals import StopSignals
 
 
@@ -31,6 +32,8 @@ class TrainingRun:
     "dev_bleu", among others."""
     resuming: bool = False
     """Whether to go on from the newest readable checkpoint."""
+    replicas: Replicas = dataclasses.field(default_factory=Replicas)
+    """Among which each batch is divided. Their chief alone writes, scores and has callbacks."""
     signals: StopSignals = dataclasses.field(default_factory=StopSignals)
     """Where it looks, after every batch, for a signal that is to end it."""
     check_directory: Callable[[], None] = lambda: None

@@ -1,7 +1,7 @@
 """run.json: the data of a run, by path and digest. With config.json and the checkpoints, it is all that a run needs."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,6 +12,7 @@ from tfnmt.errors import UserError
 from tfnmt.files import atomic_write
 from tfnmt.training.digests import check_digests, file_digest
 from tfnmt.training.model_directory import WEIGHTS, read_configuration, require_kind
+from tfnmt.training.replicas import Replicas
 
 RECORD, SAMPLE = "run.json", "sample"
 
@@ -104,6 +105,11 @@ def resumed_record(
         vectors=record.vectors,
     )
     return now
+
+
+def shared_record(replicas: Replicas, make: Callable[[], RunRecord]) -> RunRecord:
+    """What the chief's `make` returns, in all processes."""
+    return from_json(RunRecord, replicas.from_chief(lambda: make().model_dump(mode="json")))
 
 
 def _same_files(directory, started, paths):

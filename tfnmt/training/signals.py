@@ -1,14 +1,33 @@
 """SIGTERM, SIGHUP and Ctrl-C end what the program does in good order; a second one ends it at once."""
 
+import contextlib
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 from typing import NoReturn, Self
 
 from tfnmt.errors import InterruptedBySignal
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextlib.contextmanager
+def keep_handlers() -> Iterator[None]:
+    """Within it, other code may set handlers of these signals: afterwards those of before are back. A signal that comes
+    meanwhile is kept for them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:
+                signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 class StopSignals:

@@ -34,29 +34,53 @@ def train(run: TrainingRun) -> Progress:
     epoch = tf.Variable(0, dtype=tf.int64)
     checkpoint_callback = CheckpointCallback(run, progress, checkpoints, epoch)
     dev_scoring = DevScoringCallback(run, progress, checkpoint_callback)
+    run.replicas.from_chief(lambda: _begin(run, checkpoints, progress))
+    _share(run, checkpoints, progress)
+
+    steps_shown = _steps_shown(run, progress)
+    while not run.is_over(progress):
+        left = checkpoint_callback.batches_left()
+        batches = run.batches(epoch, progress.batches).take(left).apply(tf.data.experimental.assert_cardinality(left))
+        with run.replicas.errors():
+            model.fit(
+                batches if run.replicas.number == 1 else run.replicas.divide(batches, model.select_examples),
+                initial_epoch=progress.epoch,
+                epochs=configuration.epochs,
+                shuffle=False,
+                # The progress bar comes first, so that it is complete before the scores are logged.
+                callbacks=[*steps_shown, checkpoint_callback, dev_scoring, *run.callbacks],
+                verbose=int(any(isinstance(shown, keras.callbacks.ProgbarLogger) for shown in steps_shown)),
+            )
+        if not run.is_over(progress):  # that was the rest of an epoch: the next has all its batches
+            # `fit` ends by replacing the weights by their averages, if there are any.
+            run.replicas.from_chief(checkpoints.restore)
+            _share(run, checkpoints, progress)
+    run.replicas.agree(0)  # none ends before all have trained
+    return progress
+
+
+def _steps_shown(run, progress):
+    """The callback that shows how far an epoch is, in the process that does."""
+    if not run.replicas.is_chief:
+        return []
+    return [keras.callbacks.ProgbarLogger() if sys.stderr.isatty() else StepLog(progress)]
+
+
+def _begin(run, checkpoints, progress):
+    """Restore the newest checkpoint of a run that goes on, or else save the first."""
     checkpoints.require_space()
     if run.resuming:
         _restore(run, checkpoints, progress)
     else:
         checkpoints.save()  # so that the run can go on from here without the files of its first weights
-        logger.info("%d epochs of %s batches begin", configuration.epochs, f"{run.batches_per_epoch:,}")
+        logger.info("%d epochs of %s batches begin", run.configuration.epochs, f"{run.batches_per_epoch:,}")
 
-    is_terminal = sys.stderr.isatty()
-    while not run.is_over(progress):
-        left = checkpoint_callback.batches_left()
-        steps_shown = keras.callbacks.ProgbarLogger() if is_terminal else StepLog(progress)
-        model.fit(
-            run.batches(epoch, progress.batches).take(left).apply(tf.data.experimental.assert_cardinality(left)),
-            initial_epoch=progress.epoch,
-            epochs=configuration.epochs,
-            shuffle=False,
-            # The progress bar comes first, so that it is complete before the scores are logged.
-            callbacks=[steps_shown, checkpoint_callback, dev_scoring, *run.callbacks],
-            verbose=int(is_terminal),
-        )
-        if not run.is_over(progress):  # that was the rest of an epoch: the next has all its batches
-            checkpoints.restore()  # `fit` ends by replacing the weights by their averages, if there are any
-    return progress
+
+def _share(run, checkpoints, progress):
+    """Give every process what the chief's checkpoint holds, and every replica random numbers of its own."""
+    progress.restore(run.replicas.from_chief(progress.to_text))
+    run.replicas.share(checkpoints.variables)
+    run.replicas.separate_seeds(run.model)
 
 
 def _restore(run, checkpoints, progress):

@@ -23,8 +23,9 @@ from tfnmt.training.model_directory import load_weights
 from tfnmt.training.optimizers import make_optimizer
 from tfnmt.training.preparation import copy_weights, initial_model, open_run, save_description
 from tfnmt.training.progress import Progress
+from tfnmt.training.replicas import ONE_REPLICA, Replicas
 from tfnmt.training.run import TrainingRun
-from tfnmt.training.run_record import SAMPLE, RunRecord, resumed_record
+from tfnmt.training.run_record import SAMPLE, RunRecord, resumed_record, shared_record
 from tfnmt.training.trainer import train
 from tfnmt.translation.bleu import translation_scores
 from tfnmt.translation.evaluation import read_references
@@ -43,6 +44,7 @@ def train_translator(
     dev_files: ParallelFiles | None = None,
     resume: bool = False,
     make_callbacks: Callable[[Translator, ParallelFiles], Sequence[keras.callbacks.Callback]] | None = None,
+    replicas: Replicas = ONE_REPLICA,
 ) -> tuple[Translator, Progress]:
     """Train a translator on files and leave it in a directory, with checkpoints and history.csv.
 
@@ -54,16 +56,19 @@ def train_translator(
         resume: go on with the run in the directory. `preset` must be `started_preset` of it; only how long the run is,
             and how often it is saved, may have changed.
         make_callbacks: gives further Keras callbacks for the run of a model, scored on these dev files.
+        replicas: those that train, see `tfnmt.training.strategies.connect`. Every process
+            of several calls this with the same arguments, and finds the same files.
 
     Returns:
-        The translator with the weights of the best dev score, and the run's progress.
+        The translator with the weights of the best dev score (in processes other than the chief's, with the last
+        weights), and the run's progress.
 
     Raises:
         UserError: for everything wrong with the files, the configuration or the disk; another run writes there.
     """
     directory = Path(directory)
-    with open_run(directory, preset, resume, measures=("bleu", "loss")) as session:
-        record = _record(directory, training_files, dev_files, resume)
+    with open_run(directory, preset, resume, ("bleu", "loss"), replicas) as session:
+        record = shared_record(replicas, lambda: _record(directory, training_files, dev_files, resume))
         training_files, dev_files = (ParallelFiles(*paths) for paths in record.paths(directory))
         return _train(directory, preset, record, training_files, dev_files, resume, session, make_callbacks)
 
@@ -79,7 +84,9 @@ def _train(directory, preset, record, training_files, dev_files, resuming, sessi
         with errors_in(training_files.source), log_waiting("learning the vocabulary"):
             tokenizers = make_tokenizers(preset.text, *training_files.sides(), training.seed)
 
-    model, trained = _new_models(preset, tokenizers)
+    replicas = session["replicas"]
+    with replicas.scope():
+        model, trained = _new_models(preset, tokenizers)
     if initial is not None:
         copy_weights(initial, trained, training.initial)
     with errors_in(training_files.source):
@@ -88,7 +95,9 @@ def _train(directory, preset, record, training_files, dev_files, resuming, sessi
     logger.info("%s: %s", training_files.source, dropped)
     sizes = " and ".join(f"{tokenizer.vocabulary_size:,}" for tokenizer in tokenizers)
     logger.info("%s weights; vocabularies of %s", f"{model.count_params():,}", sizes)
-    compile_for_training(trained, training, training.total_updates(dropped.batches))
+    with replicas.scope():
+        compile_for_training(trained, training, training.total_updates(dropped.batches))
+    trained.replicas = replicas
 
     def batches(epoch, skip):
         return training_batches(training_files.pairs(), *tokenizers, preset.batching, training.seed, epoch, skip)
@@ -102,11 +111,12 @@ def _train(directory, preset, record, training_files, dev_files, resuming, sessi
         dev_scores=_dev_scoring(trained, model, dev_files),
         resuming=resuming,
         **session,
-        callbacks=make_callbacks(model, dev_files) if make_callbacks else (),
+        callbacks=make_callbacks(model, dev_files) if make_callbacks and replicas.is_chief else (),
     )
-    save_description(model, directory, preset, record, resuming)
+    replicas.from_chief(lambda: save_description(model, directory, preset, record, resuming))
     progress = train(run)
-    load_weights(model, directory)
+    if replicas.is_chief:
+        load_weights(model, directory)
     return model, progress
 
 
@@ -132,6 +142,8 @@ def compile_for_training(model: Translator, configuration: TrainingConfiguration
         loss=MaskedCrossEntropy(configuration.label_smoothing),
         metrics=[Perplexity(), TokenAccuracy()],
     )
+    size = model.target_tokenizer.vocabulary_size
+    model.compute_metrics(None, tf.zeros([1, 1], tf.int32), tf.zeros([1, 1, size]))  # which makes their variables
 
 
 @contextlib.contextmanager

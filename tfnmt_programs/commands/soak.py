@@ -16,6 +16,7 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument("--kills", type=positive, default=20, metavar="N", help="of each training (default: 20)")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="of kinds and moments (default: 1)")
     parser.add_argument("--cases", nargs="+", default=CASES, choices=CASES, metavar="C", help=f"of {', '.join(CASES)}")
+    parser.add_argument("--workers", type=positive, default=1, metavar="N", help="of each training (default: 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object for each training")
 
 
@@ -26,7 +27,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     equal = True
     for case in arguments.cases:
         with tempfile.TemporaryDirectory() as folder:
-            figures = {"case": case} | soak(case, Path(folder), arguments.kills, arguments.seed)
+            figures = {"case": case} | soak(case, Path(folder), arguments.kills, arguments.seed, arguments.workers)
         print_figures(figures, arguments.json, output)
         output.flush()
         equal &= not figures["differences"]

@@ -107,8 +107,7 @@ class _Soak:
         return threading.Thread(target=good_client, args=(ask, answers, self.seed + i, self.tally, self.end))
 
     def _rude(self, i):
-        generator = random.Random(self.seed + 1000 + i)
-        rude = Rude(self.server.rest_url, self.server.grpc_url, self.folder.name, generator)
+        rude = Rude(self.server, self.folder.name, random.Random(self.seed + 1000 + i))
         return threading.Thread(target=rude_client, args=(rude, self.tally, RUDE_SHARE, self.end))
 
     def run(self, seconds: float) -> dict[str, Any]:

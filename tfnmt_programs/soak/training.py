@@ -20,6 +20,7 @@ from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import CHECKPOINTS
 from tfnmt_programs.soak.comparison import differences
 from tfnmt_programs.soak.disturbances import DISTURBANCES, disturb
+from tfnmt_programs.soak.workers import WorkerGroup
 
 logger = logging.getLogger(__name__)
 
@@ -39,8 +40,8 @@ LONGEST_WAIT = 40.0
 """Seconds before a disturbance, at most."""
 
 
-def soak(case: str, folder: Path, kills: int, seed: int) -> dict[str, Any]:
-    """Disturb one of `CASES`; see `disturbed_runs`."""
+def soak(case: str, folder: Path, kills: int, seed: int, workers: int = 1) -> dict[str, Any]:
+    """Disturb one of `CASES`; see `disturbed_runs`. Of several workers, one at a time is disturbed."""
     verb, *options = CASES[case]
     command = (sys.executable, "-m", "tfnmt", verb)
 
@@ -49,7 +50,14 @@ def soak(case: str, folder: Path, kills: int, seed: int) -> dict[str, Any]:
             return [*command, "--resume", str(directory)]
         return [*command, *options, "--output", str(directory)]  # it had not begun
 
-    return disturbed_runs(session, differences, folder, kills, seed)
+    if workers == 1:
+        return disturbed_runs(session, differences, folder, kills, seed)
+    chosen = random.Random(seed)
+
+    def start(command):
+        return WorkerGroup([*command, "--strategy", "multiworker"], environment(), workers, chosen)
+
+    return disturbed_runs(session, differences, folder, kills, seed, start=start)
 
 
 def disturbed_runs(
@@ -59,6 +67,7 @@ def disturbed_runs(
     kills: int,
     seed: int,
     longest_wait: float = LONGEST_WAIT,
+    start: Callable[[Sequence[str]], Any] | None = None,
 ) -> dict[str, Any]:
     """Disturb runs until `kills` disturbances have ended one; each run goes on to its end and is compared.
 
@@ -69,6 +78,7 @@ def disturbed_runs(
         kills: how many disturbances.
         seed: of their kinds and moments.
         longest_wait: seconds before a disturbance, at most.
+        start: starts what runs such a command, and has the interface of `subprocess.Popen`, which is the default.
 
     Returns:
         "runs", how many came to their end; "differences", the names of what differs in any of them; "seconds_alone", of
@@ -78,31 +88,31 @@ def disturbed_runs(
     Raises:
         UserError: a session ends otherwise than it must.
     """
-    generator = random.Random(seed)
-    seconds_alone = _finish(session, folder / "alone")
+    generator, start = random.Random(seed), start or _started
+    seconds_alone = _finish(start, session(folder / "alone"))
     counts = dict.fromkeys(DISTURBANCES, 0)
     different: set[str] = set()
     runs, seconds_lost = 0, 0.0
     while sum(counts.values()) < kills:
         runs += 1
-        directory, start = folder / f"disturbed-{runs}", time.monotonic()
+        directory, began = folder / f"disturbed-{runs}", time.monotonic()
         while sum(counts.values()) < kills:
             kind, wait = generator.choice(list(DISTURBANCES)), generator.uniform(0, longest_wait)
-            if not _disturbed(session(directory), kind, wait, generator):
+            if not _disturbed(start, session(directory), kind, wait, generator):
                 break
             counts[kind] += 1
             logger.info("%d of %d: %s after %.1f s", sum(counts.values()), kills, kind, wait)
         else:
-            _finish(session, directory)
-        seconds_lost += time.monotonic() - start - seconds_alone
+            _finish(start, session(directory))
+        seconds_lost += time.monotonic() - began - seconds_alone
         different |= set(compare(folder / "alone", directory))
     figures = {"runs": runs, "differences": sorted(different), "seconds_alone": seconds_alone}
     return figures | {"seconds_lost_per_kill": seconds_lost / kills} | counts
 
 
-def _disturbed(command, kind, wait, generator):
+def _disturbed(start, command, kind, wait, generator):
     """Run a session and disturb it after so many seconds; whether that ended it, rather than its own end."""
-    with _started(command) as process:
+    with start(command) as process:
         try:
             status = process.wait(wait)
         except subprocess.TimeoutExpired:
@@ -110,13 +120,12 @@ def _disturbed(command, kind, wait, generator):
         return _check_end(command, status)
 
 
-def _finish(session, directory):
+def _finish(start, command):
     """Let a run come to its end; the seconds that it took."""
-    start = time.monotonic()
-    command = session(directory)
-    with _started(command) as process:
+    began = time.monotonic()
+    with start(command) as process:
         _check_end(command, process.wait())
-    return time.monotonic() - start
+    return time.monotonic() - began
 
 
 def _check_end(command, status):
@@ -126,7 +135,10 @@ def _check_end(command, status):
 
 
 def _started(command):
-    # The same tfnmt as this one, also where it is used from a checkout.
+    return subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def environment() -> dict[str, str]:
+    """That of a process which uses the same tfnmt as this one, also from a checkout."""
     path = [str(Path(tfnmt.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
-    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return os.environ | {"PYTHONPATH": os.pathsep.join(path)}

@@ -1,0 +1,227 @@
+"""Several workers: how a batch is divided, how they find one another, and that they train as one process does."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfnmt.errors import UserError
+from tfnmt.training import loopback
+from tfnmt.training.checkpoints import checkpoint_names
+from tfnmt.training.micro_batches import batch_loss
+from tfnmt.training.rendezvous import meet
+from tfnmt.training.replicas import Replicas, slice_of
+from tfnmt.training.strategies import connect
+from tfnmt.training.workers import TF_CONFIG, read_cluster
+
+CHECKOUT = Path(__file__).parents[2]
+
+
+def select(inputs, labels, indices):
+    return tf.gather(inputs, indices), tf.gather(labels, indices)
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def cluster(count):
+    return [f"127.0.0.1:{free_port()}" for _ in range(count)]
+
+
+def tf_config(addresses, index):
+    return json.dumps({"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}})
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 6])
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_every_example_is_in_one_slice_that_counts(count, number):
+    batch = tf.range(count), tf.range(count) * 10
+    slices = [slice_of(batch, number, index, select) for index in range(number)]
+    assert all(tf.size(labels) for _, labels, _ in slices), "none is empty"
+    counted = [value for inputs, _, weight in slices if weight for value in inputs.numpy()]
+    assert sorted(counted) == list(range(count))
+    for inputs, labels, _ in slices:
+        np.testing.assert_array_equal(labels, inputs * 10)
+
+
+class TwoReplicas(Replicas):
+    """The first of two; what the other one has is given."""
+
+    number = 2
+
+    def __init__(self, other):
+        self.other = other
+
+    def sum(self, tensors):
+        return [tensor + other for tensor, other in zip(tensors, self.other, strict=True)]
+
+
+def test_the_parts_of_the_loss_add_up_to_the_mean_over_all_words():
+    """Slices with 3 words of loss 2, and with 1 word of loss 6; of a second term 1 and 3 labels."""
+    first = batch_loss([[(2.0, 3), (1.0, 1)]], TwoReplicas([1.0, 3.0]), 1.0)
+    second = batch_loss([[(6.0, 1), (5.0, 3)]], TwoReplicas([3.0, 1.0]), 1.0)
+    np.testing.assert_allclose(first + second, (2 * 3 + 6) / 4 + (1 + 5 * 3) / 4)
+
+
+def test_a_slice_without_weight_is_no_part_of_the_loss():
+    assert batch_loss([[(2.0, 3)]], TwoReplicas([3.0]), 0.0) == 0
+    np.testing.assert_allclose(batch_loss([[(2.0, 3)]], TwoReplicas([0.0]), 1.0), 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "TF_CONFIG is not set"),
+        ("{nonsense", "TF_CONFIG: is no JSON"),
+        ("[]", "should be"),
+        ('{"cluster": {"worker": []}, "task": {"type": "worker", "index": 0}}', "should be"),
+        ('{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}}', "should be"),
+        ('{"cluster": {"worker": ["a"]}, "task": {"type": "worker", "index": 0}}', "should be"),
+        ('{"cluster": {"worker": ["a:1"]}, "task": {"type": "ps", "index": 0}}', "should be"),
+        ('{"cluster": {"worker": ["a:99999"]}, "task": {"type": "worker", "index": 0}}', "should be"),
+        ('{"cluster": {"worker": "a:1"}, "task": {"type": "worker", "index": 0}}', "should be"),
+    ],
+)
+def test_a_broken_tf_config(text, message, monkeypatch):
+    monkeypatch.setenv(TF_CONFIG, text)
+    with pytest.raises(UserError, match=message) as caught:
+        connect("multiworker")
+    assert "\n" not in str(caught.value)
+
+
+def test_clusters(monkeypatch):
+    monkeypatch.setenv(TF_CONFIG, tf_config(["a:1", "b:2"], 1))
+    assert read_cluster() == (["a:1", "b:2"], 1)
+    chief = {"cluster": {"chief": ["a:1"], "worker": ["b:2"]}, "task": {"type": "worker", "index": 0}}
+    monkeypatch.setenv(TF_CONFIG, json.dumps(chief))
+    assert read_cluster() == (["a:1", "b:2"], 1)
+
+
+def test_an_unknown_strategy():
+    with pytest.raises(UserError, match="--strategy miror: is none of none, mirrored, multiworker; .* 'mirrored'"):
+        connect("miror")
+
+
+def test_workers_meet():
+    addresses, met = cluster(3), []
+    threads = [threading.Thread(target=lambda i=i: met.append(meet(addresses, i, 20))) for i in (2, 1, 0)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert met == [None] * 3
+
+
+def test_a_worker_that_does_not_come():
+    addresses = cluster(2)
+    with pytest.raises(UserError, match=f"worker 1 at {addresses[1]} does not answer"):
+        meet(addresses, 0, 0.2)
+    with pytest.raises(UserError, match=f"worker 0 at {addresses[0]} does not answer"):
+        meet(addresses, 1, 0.2)
+
+
+def test_the_address_of_the_chief_is_taken():
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        with pytest.raises(UserError, match=f"{address}: cannot listen there, as worker 0: Address already in use"):
+            meet([address, "127.0.0.1:1"], 0, 5)
+
+
+def passes(version, source):
+    """Whether the kernel's program lets a packet pass, by the rules of bpf(4)."""
+    header = bytearray(40)
+    header[0] = version << 4
+    start, size = (12, 4) if version == 4 else (8, 16)
+    header[start : start + size] = socket.inet_pton(socket.AF_INET if version == 4 else socket.AF_INET6, source)
+    register, at = 0, 0
+    while True:
+        operation, equal, other, constant = loopback._FROM_LOOPBACK[at]
+        at += 1
+        if operation in (loopback._LOAD_BYTE, loopback._LOAD_WORD):
+            offset = constant - loopback._HEADER
+            register = int.from_bytes(header[offset : offset + (1 if operation == loopback._LOAD_BYTE else 4)])
+        elif operation == loopback._AND:
+            register &= constant
+        elif operation == loopback._JUMP_IF_EQUAL:
+            at += equal if register == constant else other
+        else:
+            return constant > 0
+
+
+def test_only_this_machine_gets_through_to_tensorflows_server():
+    assert passes(4, "127.0.0.1") and passes(4, "127.0.0.2") and passes(6, "::1")
+    for version, source in ((4, "192.0.2.7"), (4, "10.0.0.1"), (6, "::2"), (6, "2001:db8::1"), (6, "fe80::1")):
+        assert not passes(version, source)
+
+
+def test_the_kernel_takes_the_filter():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert loopback.refuse_others(server.getsockname()[1]) == 1
+        with socket.create_connection(server.getsockname(), timeout=10) as client:
+            connected, _ = server.accept()
+            with connected:
+                connected.sendall(b"x")
+                assert client.recv(1) == b"x"
+
+
+OPTIONS = ["--epochs", "2", "--no-board", "--set", "batch_size=16", "selection=loss", "checkpoint_steps=4", "steps=8"]
+OPTIONS += ["decoder_units=8", "encoder_units=8", "source_embedding_size=8", "target_embedding_size=8"]
+OPTIONS += [
+    "bidirectional=false",
+    "conditional=false",
+    "attention=none",
+    "accumulation_steps=2",
+    "weight_average=0.9",
+    "state_dropout=0",
+    "encoder_dropout=0",
+]
+OPTIONS += [f"{name}=0" for name in ("word_dropout", "source_dropout", "target_dropout", "output_dropout")]
+
+
+def tfnmt(*options, **environment):
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)} | environment
+    return subprocess.Popen(
+        [sys.executable, "-m", "tfnmt", *options], env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+
+
+def newest(directory):
+    name = checkpoint_names(directory / "checkpoints")[0]
+    reader = tf.train.load_checkpoint(str(directory / "checkpoints" / name))
+    names = [name for name in reader.get_variable_to_shape_map() if name.startswith("variables/")]
+    return name, {name: reader.get_tensor(name) for name in names}
+
+
+def test_two_workers_train_as_one_process_does(tmp_path):
+    train = ["train-translator", *OPTIONS]
+    addresses = cluster(2)
+    together = [
+        tfnmt(*train, "--output", str(tmp_path / "two"), "--strategy", "multiworker", TF_CONFIG=tf_config(addresses, i))
+        for i in range(2)
+    ]
+    outputs = [process.communicate(timeout=120) for process in together]
+    assert [process.returncode for process in together] == [0, 0], outputs
+    alone = tfnmt(*train, "--output", str(tmp_path / "one"))
+    output = alone.communicate(timeout=120)
+    assert alone.returncode == 0, output
+    assert outputs[1] == (b"", b""), "one process logs"
+    assert outputs[0][0].replace(b"/two:", b"/one:") == output[0]
+
+    (name, one), (other_name, two) = newest(tmp_path / "one"), newest(tmp_path / "two")
+    assert name == other_name == "step-8" and one.keys() == two.keys()
+    for key, value in one.items():
+        np.testing.assert_allclose(two[key], value, atol=1e-5, err_msg=key)
+    history = [(tmp_path / which / "history.csv").read_text().split() for which in ("one", "two")]
+    for row, other in zip(*history, strict=True):
+        for cell, other_cell in list(zip(row.split(","), other.split(","), strict=True)):
+            if "seconds" in row:
+                assert cell == other_cell

@@ -1,0 +1,69 @@
+"""Which devices train: `--strategy`."""
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tfnmt.errors import UserError, nearest_name
+from tfnmt.training.replicas import Replicas, seed_states, slice_of
+from tfnmt.training.workers import Workers, read_cluster
+
+STRATEGIES = {
+    "none": "one device",
+    "mirrored": "all GPUs of this machine",
+    "multiworker": "all workers that TF_CONFIG names, or --workers starts",
+}
+"""Name -> what trains."""
+
+
+def connect(strategy: str) -> Replicas:
+    """The replicas of a strategy, a key of `STRATEGIES`. Of several workers, it waits for the others.
+
+    Raises:
+        UserError: there is no such strategy; TF_CONFIG is missing or broken; a worker does not answer.
+    """
+    if strategy not in STRATEGIES:
+        raise UserError(
+            f"--strategy {strategy}: is none of {', '.join(STRATEGIES)}{nearest_name(strategy, STRATEGIES)}"
+        )
+    if strategy == "mirrored":
+        return Mirrored()
+    return Workers(read_cluster()) if strategy == "multiworker" else Replicas()
+
+
+class Mirrored(Replicas):
+    """One replica on each GPU of this process, by `tf.distribute.MirroredStrategy`; without a GPU, one in all.
+
+    Args:
+        devices: names of devices other than all GPUs.
+    """
+
+    def __init__(self, devices: list[str] | None = None):
+        self.strategy = tf.distribute.MirroredStrategy(devices)
+        self.number = self.metric_copies = self.strategy.num_replicas_in_sync
+
+    def scope(self) -> contextlib.AbstractContextManager[Any]:
+        """See `Replicas`."""
+        return self.strategy.scope()
+
+    def divide(self, batches: tf.data.Dataset, select: Callable[..., Any]) -> Any:
+        """See `Replicas`; a dataset in which the slices of a batch follow one another."""
+        replicas = tf.data.Dataset.range(self.number)
+
+        def slices(*batch: Any) -> tf.data.Dataset:
+            return replicas.map(lambda index: slice_of(batch, self.number, index, select))
+
+        return self.strategy.distribute_datasets_from_function(lambda _: batches.flat_map(slices).prefetch(self.number))
+
+    def sum(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
+        """See `Replicas`."""
+        return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, tensors)
+
+    def separate_seeds(self, model: keras.Model) -> None:
+        """See `Replicas`."""
+        for state in seed_states(model):
+            for index, of_replica in enumerate(self.strategy.experimental_local_results(state.value)):
+                of_replica.assign_add([index, 0])

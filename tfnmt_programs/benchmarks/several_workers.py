@@ -1,0 +1,89 @@
+"""The same training by one process and by several workers: whether it is the same, and how much faster."""
+
+import csv
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfnmt.errors import UserError
+from tfnmt.training.checkpoints import checkpoint_names
+from tfnmt.training.model_directory import CHECKPOINTS, HISTORY
+from tfnmt_programs.soak.training import environment
+from tfnmt_programs.soak.workers import WorkerGroup
+
+
+def compare_workers(what: dict[str, Any], workers: int, pinned: bool) -> dict[str, Any]:
+    """Train twice, by one process and by workers on this machine.
+
+    Args:
+        what: see `tfnmt_programs.benchmarks.timed_worker.main`; without "strategy" and "directory".
+        workers: how many.
+        pinned: give each process one processor of its own; otherwise all have all.
+
+    Returns:
+        "largest_difference" of a weight, at the end; "loss_alone" and "loss_together" of the last epoch;
+        "milliseconds_alone" and "milliseconds_together", the median step, and "speedup", their ratio;
+        "processor_milliseconds_alone" and "_together", of one process in the mean step; "all_reduce_milliseconds".
+
+    Raises:
+        UserError: a training fails.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        alone, together = Path(folder, "alone"), Path(folder, "together")
+        times = _train(what | {"strategy": "none", "directory": str(alone)}, 1, pinned)
+        times_together = _train(what | {"strategy": "multiworker", "directory": str(together)}, workers, pinned)
+        differences = [
+            np.max(np.abs(a - b), initial=0.0) for a, b in zip(_weights(alone), _weights(together), strict=True)
+        ]
+        losses = [float(_last_row(directory)["loss"]) for directory in (alone, together)]
+    steps, steps_together = (1000 * statistics.median(t["steps"]) for t in (times, times_together))
+    return {
+        "largest_difference": float(max(differences)),
+        "loss_alone": losses[0],
+        "loss_together": losses[1],
+        "milliseconds_alone": steps,
+        "milliseconds_together": steps_together,
+        "speedup": steps / steps_together,
+        "processor_milliseconds_alone": 1000 * times["processor"],
+        "processor_milliseconds_together": 1000 * times_together["processor"],
+        "all_reduce_milliseconds": 1000 * times_together["all_reduce"],
+    }
+
+
+def _train(what, workers, pinned):
+    command = [sys.executable, "-m", "tfnmt_programs.benchmarks.timed_worker", json.dumps(what)]
+    processors = sorted(os.sched_getaffinity(0)) if pinned else None
+    if pinned and len(processors) < workers:
+        raise UserError(f"{workers} workers: there are {len(processors)} processors")
+    if workers == 1 and what["strategy"] == "none":
+        pinning = ["taskset", "-c", str(processors[0])] if processors else []
+        done = subprocess.run([*pinning, *command], env=environment(), stdout=subprocess.PIPE, text=True)
+        output, status = done.stdout, done.returncode
+    else:
+        with WorkerGroup(command, environment(), workers, random.Random(0), processors, subprocess.PIPE) as group:
+            output, status = group.processes[0].communicate()[0].decode(), group.wait()
+    if status:
+        raise UserError(f"the training ended with status {status}: {' '.join(command)}")
+    return json.loads(output.splitlines()[-1])
+
+
+def _weights(directory):
+    """All variables of the newest checkpoint, of weights and optimizer, in their order."""
+    newest = checkpoint_names(directory / CHECKPOINTS)[0]
+    reader = tf.train.load_checkpoint(str(directory / CHECKPOINTS / newest))
+    names = [name for name in reader.get_variable_to_shape_map() if name.startswith("variables/")]
+    return [reader.get_tensor(name).astype(np.float64) for name in sorted(names)]
+
+
+def _last_row(directory):
+    with open(directory / HISTORY, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))[-1]
