@@ -1,5 +1,7 @@
 """Shortlists: the table of translations, the words of a batch, and searching among them."""
 
+import zipfile
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -121,6 +123,7 @@ def test_saved_and_loaded(model, tmp_path):
         ({"frequent": [1.5]}, "is no shortlist; tfnmt make-shortlist makes one"),
         ({"frequent": ["a"]}, "is no shortlist; tfnmt make-shortlist makes one"),
         ({"target_vocabulary_size": [12]}, "is no shortlist; tfnmt make-shortlist makes one"),
+        ({"target_vocabulary_size": 1 << 31}, "is no shortlist; tfnmt make-shortlist makes one"),
     ],
 )
 def test_what_is_no_shortlist(change, complaint, tmp_path):
@@ -139,6 +142,34 @@ def test_a_broken_file_is_no_shortlist(model, tmp_path):
         path.write_bytes(broken)
         with pytest.raises(UserError, match="short.npz: is no shortlist"):
             load_shortlist(path)
+
+
+@pytest.mark.parametrize("place, value", [(6, 255), (8, 1), (8, 0x20), (10, 99), (10, 14)])
+def test_an_archive_that_zipfile_cannot_read_is_no_shortlist(model, place, value, tmp_path):
+    """By its directory the first file needs a newer version, is encrypted, a patch, or of another compression."""
+    path = tmp_path / "short.npz"
+    some_words(model).save(path)
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\1\2") + place] = value
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="short.npz: is no shortlist; tfnmt make-shortlist"):
+        load_shortlist(path)
+
+
+def test_an_array_that_declares_more_than_it_holds_is_no_shortlist(tmp_path):
+    np.savez(tmp_path / "short.npz", frequent=[5], target_vocabulary_size=12)
+    header = b"{'descr': '<i4', 'fortran_order': False, 'shape': (1000000000, 1000000)}\n"
+    with zipfile.ZipFile(tmp_path / "short.npz", "a") as archive:
+        archive.writestr("translations.npy", b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header)
+    with pytest.raises(UserError, match="short.npz: is no shortlist; tfnmt make-shortlist"):
+        load_shortlist(tmp_path / "short.npz")
+
+
+@pytest.mark.parametrize("dtype", [">i4", "u8", "i1"])
+def test_integers_of_any_kind(dtype, tmp_path):
+    arrays = {"translations": np.array([[3], [4]], dtype), "frequent": np.array([5], dtype)}
+    np.savez(tmp_path / "short.npz", **arrays, target_vocabulary_size=12)
+    np.testing.assert_array_equal(load_shortlist(tmp_path / "short.npz").translations, [[3], [4]])
 
 
 @pytest.mark.parametrize("with_shortlist", [False, True])

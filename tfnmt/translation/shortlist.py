@@ -5,8 +5,6 @@ and the most frequent words. Each sentence has its own list, and the probabiliti
 translation does not depend on the batch, although the logits of all lists of a batch are computed together.
 """
 
-import zipfile
-import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -107,15 +105,16 @@ def load_shortlist(path: str | Path) -> Shortlist:
             )
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or 'is no shortlist'}") from error
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except Exception as error:  # broken archives make zipfile and NumPy raise errors of many types
         raise UserError(f"{path}: is no shortlist; tfnmt make-shortlist makes one") from error
     are_integers = all(array.dtype.kind in "iu" for array in (translations, frequent, size))
-    if not are_integers or (translations.ndim, frequent.ndim, size.ndim) != (2, 1, 0):
+    are_shaped = (translations.ndim, frequent.ndim, size.ndim) == (2, 1, 0)
+    if not are_integers or not are_shaped or size > np.iinfo(np.int32).max:
         raise UserError(f"{path}: is no shortlist; tfnmt make-shortlist makes one")
     for name, ids in (("translations", translations), ("frequent", frequent)):
         if ids.size and not 0 <= ids.min() <= ids.max() < size:
             raise UserError(f"{path}: {name} has ids from {ids.min()} to {ids.max()}; allowed is 0 to {int(size) - 1}")
-    return Shortlist(translations, frequent, int(size))
+    return Shortlist(translations.astype(np.int32), frequent.astype(np.int32), int(size))
 
 
 def translation_table(

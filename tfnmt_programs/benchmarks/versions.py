@@ -1,14 +1,12 @@
 """This version beside an earlier one: the same trainings and searches, in turn, on the same machine.
 
 The earlier version is a checkout. Both sides are asked by the scripts that they have in common, on their own sample
-corpora, each run in a process of its own, so nothing is shared but the machine.
+corpora, each in a process of its own, which is stopped while the other runs.
 """
 
 import csv
-import json
+import logging
 import os
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -17,19 +15,24 @@ from typing import Any
 
 from tfnmt.data.samples.translation import write_sample
 from tfnmt.errors import UserError
-from tfnmt_programs.benchmarks.alternation import alternate, ratio_figures
+from tfnmt_programs.benchmarks.alternation import ratio_figures
+from tfnmt_programs.benchmarks.slices import SlicedProgram, lines_in, run_in_turn
+
+logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).parents[2]
 TRAININGS = {
-    "multi30k": ("train_translator", "--preset", "multi30k", "--set", "vocabulary_size=400", "--epochs", "3"),
+    "multi30k": ("train_translator", "--preset", "multi30k", "--set", "vocabulary_size=400"),
     **{
-        encoder: ("train_classifier", "--task", "snli", "--preset", "snli", "--encoder", encoder, "--epochs", "2")
+        encoder: ("train_classifier", "--task", "snli", "--preset", "snli", "--encoder", encoder)
         for encoder in ("spinn-pi-nt", "spinn-pi", "spinn", "rl-spinn")
     },
 }
 """Every training, by name: a script and its options. The first makes the translator of the searches."""
 SEARCHES = {"greedy": 1, "beam5": 5}
 """Beam sizes of the searches, by name."""
+REPEATS = 3
+"""How often a search has each sentence of the sample's test set in one round."""
 
 
 class Checkout:
@@ -38,42 +41,41 @@ class Checkout:
     Args:
         root: the checkout's folder.
         runs: where model directories go.
+        rounds: epochs of a training, and rounds of a search, that are measured; there is one more before them.
 
     Raises:
         UserError: a script is not there, or ends with an error.
     """
 
-    def __init__(self, root: str | Path, runs: Path):
-        self.root, self.runs = Path(root).resolve(), runs
+    def __init__(self, root: str | Path, runs: Path, rounds: int):
+        self.root, self.runs, self.rounds = Path(root).resolve(), runs, rounds
 
-    def epochs_per_second(self, training: str) -> float:
-        """Train once more from the start; the rate of the epochs after the first, in which functions are traced."""
-        script, *options = TRAININGS[training]
-        output = self.runs / training
-        shutil.rmtree(output, ignore_errors=True)
-        self._run(script, *options, "--no-board", "--output", str(output))
-        seconds = [float(row["seconds"]) for row in self.history(training)]
-        return (len(seconds) - 1) / (seconds[-1] - seconds[0])
+    def training(self, name: str) -> SlicedProgram:
+        """A training from the start; its units are epochs."""
+        script, *options = TRAININGS[name]
+        output = self.runs / name
+        options += ["--epochs", str(self.rounds + 1), "--no-board", "--output", str(output)]
+        return self._program(script, options, lambda: max(0, lines_in(output / "history.csv") - 1))
 
-    def history(self, training: str) -> list[dict[str, str]]:
-        """The rows of a training's history.csv, one an epoch."""
+    def search(self, name: str, source: Path) -> SlicedProgram:
+        """Translating with the trained translator, the same sentences in each round; its units are rounds."""
+        sentences = source.read_text(encoding="utf-8") * REPEATS
+        repeated = self.runs / "sentences"
+        repeated.write_text(sentences * (self.rounds + 1), encoding="utf-8")
+        of_round = sentences.count("\n")
+        options = ["--model", str(self.runs / "multi30k"), "--beam-size", str(SEARCHES[name])]
+        return self._program("translate", options, lambda: lines_in(self.runs / "stdout") // of_round, repeated)
+
+    def dev_score(self, training: str) -> float:
+        """That of the last epoch: BLEU of a translator, accuracy of a classifier."""
         with open(self.runs / training / "history.csv", encoding="utf-8", newline="") as file:
-            return list(csv.DictReader(file))
+            *_, row = csv.DictReader(file)
+        return float(row.get("dev_bleu") or row["dev_accuracy"])
 
-    def sentences_per_second(self, search: str, source: Path) -> float:
-        """Translate a file with the translator that was trained last."""
-        options = ["--model", self.runs / "multi30k", "--source", source, "--beam-size", SEARCHES[search]]
-        printed = self._run("benchmark", "translate", *map(str, options), "--rounds", "3", "--json")
-        return json.loads(printed.splitlines()[-1])["ours"]
-
-    def _run(self, script, *options):
+    def _program(self, script, options, units_done, standard_input=os.devnull):
         command = [sys.executable, str(self.root / "scripts" / f"{script}.py"), *options]
         environment = os.environ | {"PYTHONPATH": str(self.root)}
-        done = subprocess.run(command, cwd=self.runs, env=environment, capture_output=True, text=True)
-        if done.returncode:
-            last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "it did not say why")
-            raise UserError(f"{' '.join(command)}: status {done.returncode}: {last}")
-        return done.stdout
+        return SlicedProgram(command, self.runs, environment, units_done, standard_input)
 
 
 def compare_versions(before: str | Path, rounds: int, works: Sequence[str] | None = None) -> dict[str, Any]:
@@ -81,13 +83,13 @@ def compare_versions(before: str | Path, rounds: int, works: Sequence[str] | Non
 
     Args:
         before: the folder of a checkout of the earlier version, whose dependencies this Python has.
-        rounds: how often each side does each work.
+        rounds: epochs of each training and repetitions of each search that are measured, after a first one.
         works: names of `TRAININGS` and `SEARCHES`; all of them if None. Searches need "multi30k" before them.
 
     Returns:
-        For each work the medians `after` and `before` (epochs or sentences a second), `ratio`, the median of after /
-        before round by round, `ratio_min`, `ratio_max`; and for trainings `dev_after` and `dev_before`, the dev score
-        after the last epoch.
+        For each work the medians `after` and `before` (rounds a minute), `ratio`, the median of after / before round
+        by round, `ratio_min`, `ratio_max`; and for trainings `dev_after` and `dev_before`, the dev score after the last
+        epoch.
 
     Raises:
         UserError: there is no such work, or a script fails.
@@ -99,29 +101,23 @@ def compare_versions(before: str | Path, rounds: int, works: Sequence[str] | Non
         if work in SEARCHES and "multi30k" not in works[: works.index(work)]:
             raise UserError(f"{work} needs the work multi30k before it: the translator that is trained there")
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder, "sentences.en")
-        source.write_text(10 * write_sample(folder)["test.en"].read_text(encoding="utf-8"), encoding="utf-8")
+        source = write_sample(folder)["test.en"]
         sides = {}
         for name, root in (("after", ROOT), ("before", before)):
             runs = Path(folder, name)
             runs.mkdir()
-            sides[name] = Checkout(root, runs)
-        return {work: _compare(work, sides, rounds, source) for work in works}
+            sides[name] = Checkout(root, runs, rounds)
+        return {work: _compare(work, sides, source) for work in works}
 
 
-def _compare(work, sides, rounds, source):
-    if work in TRAININGS:
-        measurements = {name: lambda side=side: side.epochs_per_second(work) for name, side in sides.items()}
-    else:
-        measurements = {name: lambda side=side: side.sentences_per_second(work, source) for name, side in sides.items()}
-    rates = alternate(measurements, rounds)
+def _compare(work, sides, source):
+    is_training = work in TRAININGS
+    programs = {name: side.training(work) if is_training else side.search(work, source) for name, side in sides.items()}
+    run_in_turn(list(programs.values()))
+    rates = {name: [60 / seconds for seconds in program.seconds_of_units()] for name, program in programs.items()}
     figures = ratio_figures(rates["after"], rates["before"])
     figures = {"after": figures.pop("ours"), "before": figures.pop("peer")} | figures
-    if work in TRAININGS:
-        figures |= {f"dev_{name}": _dev_score(side.history(work)[-1]) for name, side in sides.items()}
+    if is_training:
+        figures |= {f"dev_{name}": side.dev_score(work) for name, side in sides.items()}
+    logger.info("%s: %.2f (%.2f to %.2f)", work, *(figures[key] for key in ("ratio", "ratio_min", "ratio_max")))
     return figures
-
-
-def _dev_score(row):
-    """BLEU of a translator, accuracy of a classifier."""
-    return float(row.get("dev_bleu") or row["dev_accuracy"])

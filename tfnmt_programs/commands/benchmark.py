@@ -11,6 +11,7 @@ WORKS = {
     "train-translator": "target words a second in training a translator",
     "translate": "sentences a second in translating, and how near that is to the floor",
     "serve": "requests a second that the server answers, one sentence each, and how soon",
+    "start-stop": "how long the server takes to start, and to stop",
     "worst-requests": "the most that one request can take of the server",
     "train-classifier": "sentence pairs a second in training a classifier that reads trees",
     "lengths": "words a second with long sentences beside short ones, as many words a batch",

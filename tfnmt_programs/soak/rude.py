@@ -10,7 +10,6 @@ import grpc
 from tensorflow.core.framework import types_pb2
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 
-from tfnmt.commands.server_process import ServerProcess
 from tfnmt_programs.asking import TIMEOUT, prediction_stub, text_tensor
 
 
@@ -18,7 +17,7 @@ class Rude:
     """Requests that should hurt no server; each method sends one and returns its status, None if it waits for none.
 
     Args:
-        server: where they go.
+        rest_url, grpc_url: where they go.
         model: the model's name.
         generator: draws what they are like.
     """
@@ -36,9 +35,9 @@ class Rude:
     HELD = 20
     """Connections that stay half sent, at most; the oldest is closed for a new one."""
 
-    def __init__(self, server: ServerProcess, model: str, generator: random.Random):
-        self.url, self.model, self.generator = urlsplit(server.rest_url), model, generator
-        self.stub = prediction_stub(urlsplit(server.grpc_url).netloc)
+    def __init__(self, rest_url: str, grpc_url: str, model: str, generator: random.Random):
+        self.url, self.model, self.generator = urlsplit(rest_url), model, generator
+        self.stub = prediction_stub(urlsplit(grpc_url).netloc)
         self.held: list[socket.socket] = []
 
     def close(self) -> None:

@@ -107,7 +107,8 @@ class _Soak:
         return threading.Thread(target=good_client, args=(ask, answers, self.seed + i, self.tally, self.end))
 
     def _rude(self, i):
-        rude = Rude(self.server, self.folder.name, random.Random(self.seed + 1000 + i))
+        generator = random.Random(self.seed + 1000 + i)
+        rude = Rude(self.server.rest_url, self.server.grpc_url, self.folder.name, generator)
         return threading.Thread(target=rude_client, args=(rude, self.tally, RUDE_SHARE, self.end))
 
     def run(self, seconds: float) -> dict[str, Any]:

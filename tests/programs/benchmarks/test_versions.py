@@ -1,55 +1,81 @@
 """Two checkouts beside each other: scripts that only write down what a training or a search would."""
 
+import time
+
 import pytest
 
 from tfnmt.errors import UserError
-from tfnmt_programs.benchmarks import versions
+from tfnmt_programs.benchmarks import slices, versions
 
 TRAIN = """
-import pathlib, sys
-output = pathlib.Path(sys.argv[sys.argv.index("--output") + 1])
+import pathlib, sys, time
+option = lambda name: sys.argv[sys.argv.index(name) + 1]
+output = pathlib.Path(option("--output"))
 output.mkdir()
-rows = ["epoch,seconds,dev_bleu", "1,10.0,0.5", "2,{second},{bleu}"]
-(output / "history.csv").write_text("\\n".join(rows) + "\\n")
+with open(output / "history.csv", "w", buffering=1) as history:
+    history.write("epoch,dev_bleu\\n")
+    for epoch in range(1, int(option("--epochs")) + 1):
+        time.sleep({seconds})
+        history.write(f"{{epoch}},{bleu}\\n")
 """
 SEARCH = """
 import sys
 assert sys.argv[sys.argv.index("--model") + 1].endswith("multi30k")
-print('{{"ours": {rate}}}')
+sys.stdout.write(sys.stdin.read())
 """
+
+
+@pytest.fixture(autouse=True)
+def short_slices(monkeypatch):
+    monkeypatch.setattr(slices, "SLICE_SECONDS", 0.1)
 
 
 @pytest.fixture
 def checkout(tmp_path):
-    def make(name, second, bleu, rate):
+    def make(name, seconds, bleu):
         scripts = tmp_path / name / "scripts"
         scripts.mkdir(parents=True)
         for script in ("train_translator", "train_classifier"):
-            (scripts / f"{script}.py").write_text(TRAIN.format(second=second, bleu=bleu))
-        (scripts / "benchmark.py").write_text(SEARCH.format(rate=rate))
+            (scripts / f"{script}.py").write_text(TRAIN.format(seconds=seconds, bleu=bleu))
+        (scripts / "translate.py").write_text(SEARCH)
         return scripts.parent
 
     return make
 
 
-def test_the_ratio_is_that_of_the_rates_after_and_before(checkout, monkeypatch):
-    monkeypatch.setattr(versions, "ROOT", checkout("after", 12.0, 2.0, 300.0))
-    figures = versions.compare_versions(checkout("before", 14.0, 2.5, 200.0), 3, ["multi30k", "greedy"])
-    assert figures["multi30k"] == {
-        "after": 0.5,
-        "before": 0.25,
-        "ratio": 2.0,
-        "ratio_min": 2.0,
-        "ratio_max": 2.0,
-        "dev_after": 2.0,
-        "dev_before": 2.5,
-    }
-    assert figures["greedy"]["ratio"] == 1.5
+def test_the_faster_version_has_the_higher_rate(checkout, monkeypatch):
+    monkeypatch.setattr(versions, "ROOT", checkout("after", 0.1, 2.0))
+    figures = versions.compare_versions(checkout("before", 0.6, 2.5), 2, ["multi30k"])["multi30k"]
+    assert figures["after"] > figures["before"]
+    assert figures["ratio_min"] <= figures["ratio"] <= figures["ratio_max"]
+    assert (figures["dev_after"], figures["dev_before"]) == (2.0, 2.5)
+
+
+def test_a_search_translates_each_round_s_sentences(checkout, monkeypatch, tmp_path):
+    source = tmp_path / "source"
+    source.write_text("a\nb\n")
+    side = versions.Checkout(checkout("after", 0, 1.0), tmp_path, rounds=3)
+    search = side.search("greedy", source)
+    slices.run_in_turn([search])
+    assert search.units_done() == 4
+    assert len(search.seconds_of_units()) == 3
+
+
+def test_programs_never_run_at_the_same_time(tmp_path):
+    def program(name):
+        folder = tmp_path / name
+        folder.mkdir()
+        return slices.SlicedProgram(["python3", "-c", "import time; time.sleep(1)"], folder, {}, lambda: 0)
+
+    programs = [program("one"), program("other")]
+    start = time.perf_counter()
+    slices.run_in_turn(programs)
+    assert sum(program.seconds for program in programs) <= time.perf_counter() - start
 
 
 def test_a_script_that_fails_is_named_with_its_last_line(checkout, tmp_path, monkeypatch):
-    monkeypatch.setattr(versions, "ROOT", checkout("after", 12.0, 2.0, 1.0))
-    before = checkout("before", 12.0, 2.0, 1.0)
+    monkeypatch.setattr(versions, "ROOT", checkout("after", 0, 1.0))
+    before = checkout("before", 0, 1.0)
     (before / "scripts" / "train_classifier.py").write_text("raise SystemExit('no such task')")
     with pytest.raises(UserError, match=r"train_classifier\.py .*: status 1: no such task"):
         versions.compare_versions(before, 1, ["spinn"])

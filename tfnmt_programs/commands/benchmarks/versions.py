@@ -11,7 +11,9 @@ def add_options(parser: CommandParser) -> None:
     """Add the options of this work."""
     parser.add_argument("--before", required=True, metavar="DIR", help="a checkout of the earlier version")
     parser.add_argument("--works", nargs="+", metavar="WORK", help="only these, by the names that the figures have")
-    parser.add_argument("--rounds", type=positive, default=5, metavar="N", help="times each side works (default: 5)")
+    parser.add_argument(
+        "--rounds", type=positive, default=5, metavar="N", help="epochs, or searches, that are measured (default: 5)"
+    )
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -1,0 +1,47 @@
+"""Starting Ray: on this machine alone, or not at all, with one line that says why."""
+
+import signal
+import socket
+import sys
+
+import pytest
+
+from tfnmt.errors import UserError
+from tfnmt.ray_start import import_ray, ray_started
+
+
+def test_it_binds_to_this_machine_alone_and_passes_errors_on(monkeypatch):
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    sigterm = signal.getsignal(signal.SIGTERM)
+
+    def fail():
+        raise UserError("line 3: is no number")
+
+    with pytest.raises(UserError, match="^line 3: is no number$"), ray_started(processors=1) as ray:
+        assert ray.get_runtime_context().gcs_address.startswith("127.0.0.1:")
+        assert [node["NodeManagerAddress"] for node in ray.nodes()] == ["127.0.0.1"]
+        assert signal.getsignal(signal.SIGTERM) == sigterm
+        ray.get(ray.remote(fail).remote())
+    assert not ray.is_initialized()
+
+
+def test_a_cluster_that_does_not_answer_is_told_at_once(monkeypatch):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    with pytest.raises(UserError, match=f"^RAY_ADDRESS={address}: the cluster does not answer"), ray_started():
+        pass
+
+
+@pytest.mark.parametrize("address", ["nonsense", "host:port", ":6379"])
+def test_an_address_that_is_none(monkeypatch, address):
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    with pytest.raises(UserError, match="allowed is HOST:PORT"), ray_started():
+        pass
+
+
+def test_without_ray_one_line_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UserError, match=r"pip install 'tfnmt\[ray\]'"):
+        import_ray()
