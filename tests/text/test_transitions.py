@@ -129,3 +129,10 @@ def test_what_is_a_tree():
         (SHIFT, SHIFT, REDUCE, REDUCE, SHIFT): False,
     }
     assert are_trees(padded(rows)).numpy().tolist() == list(rows.values())
+
+
+def test_a_tree_of_more_words_than_pairs_of_sizes_and_steps_fit_into_32_bits():
+    words = 33_000
+    transitions = [SHIFT] * words + [REDUCE] * (words - 1)
+    shifted, reduced = np.arange(words) - 1, words - 3 - np.arange(words - 1)
+    np.testing.assert_array_equal(nodes_below(tf.constant([transitions]))[0], [*shifted, *reduced])

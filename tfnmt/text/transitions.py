@@ -65,12 +65,14 @@ def nodes_below(transitions: tf.Tensor) -> tf.Tensor:
     from `nodes_below + 1` to i.
     """
     sizes, steps = stack_sizes(transitions), tf.shape(transitions)[1]
-    # Keys that sort by size, then by step; the node sought has the last key before (size − 1, step).
-    keys = sizes * steps + tf.range(steps)
+    # Keys that sort by size, then by step; the node sought has the last key before (size − 1, step). They are int64,
+    # since int32 would end at 32,768 words.
+    steps = tf.cast(steps, tf.int64)
+    keys = tf.cast(sizes, tf.int64) * steps + tf.range(steps)
     ordered = tf.sort(keys, axis=1)
     places = tf.searchsorted(ordered, keys - steps) - 1
     found = tf.gather(ordered, tf.maximum(places, 0), batch_dims=1)
-    return tf.where(sizes > 1, found % steps, -1)
+    return tf.where(sizes > 1, tf.cast(found % steps, tf.int32), -1)
 
 
 def depths(transitions: tf.Tensor) -> tf.Tensor:
