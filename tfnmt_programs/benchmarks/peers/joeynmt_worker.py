@@ -1,7 +1,8 @@
 """Trains a recurrent translator with JoeyNMT 2.3 (Kreutzer et al. 2019, arXiv:1907.12484), or translates with it, to be
 timed beside ours.
 
-Runs as a process of its own, in a Python that has joeynmt and torch:
+Runs as a process of its own, in a Python that has joeynmt and torch, and importlib_metadata, which joeynmt imports
+without asking for it:
 
     python joeynmt_worker.py SETTINGS.json BATCHES.npz
 
