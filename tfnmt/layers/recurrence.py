@@ -229,7 +229,8 @@ def _loop(time, body, carried):
             loop_state = body(*loop_state)
         return loop_state
 
-    return tf.while_loop(lambda i, *_: i < time, iteration, (0, *carried), maximum_iterations=time)
+    # Without maximum_iterations: it would let a GPU decide whether the loop goes on, and the host wait in every step.
+    return tf.while_loop(lambda i, *_: i < time, iteration, (0, *carried))
 
 
 def _new_array(dtype, time, shape):

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from tfnmt.devices import on_cpu
 from tfnmt.text.brackets import PAD, REDUCE, SHIFT
 from tfnmt.text.transitions import are_trees, brackets_at_words
 
@@ -9,6 +10,7 @@ NO_TREE = "each text must be one binary tree in brackets, with single spaces, su
 """What is wrong with a text that is none."""
 
 
+@on_cpu
 def without_brackets(texts: tf.Tensor) -> tf.Tensor:
     """Strings [batch] → the same without brackets, single spaces between the words."""
     tokens = tf.strings.split(texts)
@@ -16,11 +18,13 @@ def without_brackets(texts: tf.Tensor) -> tf.Tensor:
     return tf.strings.reduce_join(words, axis=1, separator=" ")
 
 
+@on_cpu
 def are_brackets(texts: tf.Tensor) -> tf.Tensor:
     """Whether each text is one binary tree, as `tfnmt.text.brackets.from_brackets` reads it: strings → bool [batch]."""
     return _read(texts)[1]
 
 
+@on_cpu
 def transitions_from_brackets(texts: tf.Tensor) -> tf.Tensor:
     """Strings [batch] in binary brackets → transitions int32 [batch, steps], with PAD on the right.
 
@@ -51,6 +55,7 @@ def _read(texts):
     return transitions, are_trees(transitions) & in_place & in_order & spaced
 
 
+@on_cpu
 def brackets_from_transitions(words: tf.RaggedTensor, transitions: tf.Tensor) -> tf.Tensor:
     """Words and transitions → text in binary brackets.
 

@@ -5,6 +5,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tfnmt.devices import on_cpu
 from tfnmt.layers.recurrence import LoopInvariants
 from tfnmt.layers.trees.loop import compose_trees
 from tfnmt.layers.trees.schedule import schedule_by_depth
@@ -39,8 +40,7 @@ class TreeEncoder(keras.layers.Layer):
 
     def leaves(self, words: tf.Tensor, training: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
         """int32 [sentences, words], padded with 0 → (h, c), each float [real words, units], padding left out."""
-        real = tf.boolean_mask(words, words != PADDING)
-        vectors = self.embedding(real[tf.newaxis], training=training)
+        vectors = self.embedding(_real(words)[tf.newaxis], training=training)
         vectors = tf.reshape(vectors, [-1, self.embedding.output_size])
         if self.projection is not None:
             vectors = self.projection(vectors)
@@ -56,9 +56,8 @@ class TreeEncoder(keras.layers.Layer):
 
     def results(self, h: tf.Tensor, rows: tf.Tensor, transitions: tf.Tensor) -> dict[str, tf.Tensor]:
         """The encoder's results of the table's h [.., units], the row of every node and the transitions."""
-        steps = tf.math.count_nonzero(transitions != PAD, axis=1, dtype=tf.int32)
-        roots = tf.gather(rows, tf.maximum(steps - 1, 0), batch_dims=1)
-        return {"root": tf.gather(h, roots), "nodes": tf.gather(h, rows), "transitions": transitions}
+        root = tf.gather(h, _roots(rows, transitions))
+        return {"root": root, "nodes": tf.gather(h, rows), "transitions": transitions}
 
     def get_config(self) -> dict:
         """The arguments of the constructor."""
@@ -69,6 +68,19 @@ class TreeEncoder(keras.layers.Layer):
     def from_config(cls, config: dict) -> "TreeEncoder":
         """The inverse of `get_config`."""
         return cls(**config | {"embedding": keras.saving.deserialize_keras_object(config["embedding"])})
+
+
+@on_cpu
+def _real(words):
+    """The words [sentences, words] that are no padding: [real words]."""
+    return tf.boolean_mask(words, words != PADDING)
+
+
+@on_cpu
+def _roots(rows, transitions):
+    """The rows of the roots [sentences], given those of all nodes."""
+    steps = tf.math.count_nonzero(transitions != PAD, axis=1, dtype=tf.int32)
+    return tf.gather(rows, tf.maximum(steps - 1, 0), batch_dims=1)
 
 
 @keras.saving.register_keras_serializable("tfnmt")

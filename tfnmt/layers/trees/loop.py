@@ -85,21 +85,22 @@ class _Slices:
         self.words, self.parents = words, tf.shape(schedule.children)[0]
         self.iterations = tf.shape(schedule.ends)[0]
         counts = _differences(schedule.ends)
-        children = _split(schedule.children, counts)
+        # Flat: integers cannot be reshaped in a GPU's memory, where the loop has them.
+        children = _split(tf.reshape(schedule.children, [-1]), 2 * counts)
         self.reads = {"h": children, "c": children}
         self.indices = {}
         self.writes = _split(1 + words + tf.range(self.parents), counts)
         if schedule.reads is not None:
             self.reading = _differences(schedule.read_ends)
             self.sizes = tf.stack([self.reading, -tf.ones_like(self.reading)], axis=1)
-            self.reads["reads"] = _split(schedule.reads, self.reading)
+            self.reads["reads"] = _split(tf.reshape(schedule.reads, [-1]), 3 * self.reading)
             self.indices["sentence_indices"] = _split(schedule.sentence_indices, counts)
 
     def states_of_reading(self, t, states):
         """The states of the sentences that still read in iteration t: the first so many of [.., size]."""
         if not states:
             return states
-        size = tf.gather(self.sizes, t)
+        size = self.sizes[t]
         reading = tuple(tf.slice(state, [0, 0], size) for state in states)
         for state, first in zip(states, reading, strict=True):
             first.set_shape([None, state.shape[1]])  # a slice of unknown size forgets it
@@ -193,8 +194,9 @@ def _backward(step, slices, table, weights, constants, saved, d_table, d_states_
 
 
 def _gather(rows, h, c):
-    """What lies in these rows of the table: c for "c", h for all others."""
-    return {name: tf.gather(c if name == "c" else h, at) for name, at in rows.items()}
+    """What lies in these rows of the table, [parents, 2, units] or [reading, 3, units]: c for "c", h for all others."""
+    found = {name: tf.gather(c if name == "c" else h, at) for name, at in rows.items()}
+    return {name: tf.reshape(x, [-1, 3 if name == "reads" else 2, x.shape[1]]) for name, x in found.items()}
 
 
 def _scatter_add(d_table, rows, d_inputs):
@@ -205,7 +207,7 @@ def _scatter_add(d_table, rows, d_inputs):
     """
     d_h, d_c = d_table
     for name, d in d_inputs.items():
-        d_row, at = tf.reshape(d, [-1, d.shape[-1]]), tf.reshape(rows[name], [-1])
+        d_row, at = tf.reshape(d, [-1, d.shape[-1]]), rows[name]
         if name == "c":
             d_c = tf.raw_ops.InplaceAdd(x=d_c, i=at, v=d_row)
         else:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from tfnmt.devices import on_cpu
 from tfnmt.layers.trees.loop import new_table
 from tfnmt.layers.trees.schedule import first_rows, longest_first
 from tfnmt.layers.trees.tracker import ILLEGAL
@@ -38,7 +39,8 @@ def parse(
 
     SHIFT is legal while words remain, REDUCE while two nodes lie on the stack; so n words take 2n − 1 steps, and which
     sentences still read is known beforehand. The nodes lie in a table as in `tfnmt.layers.trees.loop`, with a row for
-    every step. The stack is a linked list in it: `below` has the node that lies under each node.
+    every step. The stack is a linked list in it: `below` has the node that lies under each node. Rows are int64 in the
+    loop, since a GPU computes with int64 where it would leave int32 to the host and wait for it.
 
     There is no gradient: for one, `compose_trees` composes the trees again, as if they had been given.
 
@@ -53,18 +55,14 @@ def parse(
         noise: float [steps or more, sentences, 2], added to the logits before the larger one is taken. None: the most
             probable transition is taken.
     """
-    order, rank = longest_first(lengths)
-    lengths, starts = tf.gather(lengths, order), tf.gather(first_rows(lengths), order)
-    steps = tf.maximum(2 * lengths[0] - 1, 1)
-    reads_at = tf.sequence_mask(2 * lengths - 1, steps)
-    ends = tf.cumsum(tf.math.count_nonzero(reads_at, axis=0, dtype=tf.int32))
-    node_starts = 1 + tf.reduce_sum(lengths) + tf.concat([[0], ends], axis=0)
-    table = tuple(new_table(leaf, ends[-1]) for leaf in leaves)
-    below = tf.raw_ops.Empty(shape=tf.shape(table[0])[:1], dtype=tf.int32, init=True)
+    order, rank, lengths, starts, steps, node_starts, places = _known_beforehand(lengths)
+    table = tuple(new_table(leaf, tf.shape(places)[0]) for leaf in leaves)
+    below = tf.raw_ops.Empty(shape=tf.shape(table[0])[:1], dtype=tf.int64, init=True)
+    lengths, starts = tf.cast(lengths, tf.int64), tf.cast(starts, tf.int64)
 
     def body(t, table, below, stack, states, results):
         rows = tf.range(node_starts[t], node_starts[t + 1])
-        reading = tf.size(rows)
+        reading, rows = tf.size(rows), tf.cast(rows, tf.int64)
         position, top, second = (x[:reading] for x in stack)
         remains = position < lengths[:reading]
         word = tf.where(remains, starts[:reading] + position, 0)
@@ -78,27 +76,44 @@ def parse(
         reduces = tf.argmax(scores, axis=1) == 1
 
         reducing = tf.where(reduces)[:, 0]
-        parents = tf.gather(rows, reducing)
+        parents = tf.cast(tf.gather(rows, reducing), tf.int32)
         h, c = (tf.gather(x, tf.gather(reads[:, :0:-1], reducing)) for x in table)
         composed = compose(h, c, tf.gather(states[0], reducing))
         table = tuple(tf.raw_ops.InplaceUpdate(x=x, i=parents, v=new) for x, new in zip(table, composed, strict=True))
 
         node = tf.where(reduces, rows, word)
         second = tf.where(reduces, tf.gather(below, second), top)
-        below = tf.raw_ops.InplaceUpdate(x=below, i=node, v=second)
+        below = tf.raw_ops.InplaceUpdate(x=below, i=tf.cast(node, tf.int32), v=second)
         position = tf.where(reduces, position, position + 1)
-        result = (tf.where(reduces, REDUCE, SHIFT), logits, node)
+        result = (tf.where(reduces, tf.constant(REDUCE, tf.int64), SHIFT), logits, node)
         results = tuple(array.write(t, value) for array, value in zip(results, result, strict=True))
         return t + 1, table, below, (position, node, second), states, results
 
     stack = any_rows((tf.zeros_like(lengths),) * 3)
     dtype = leaves[0].dtype
-    results = tuple(_new_array(dtype, steps, *size) for dtype, *size in ((tf.int32,), (dtype, 2), (tf.int32,)))
+    results = tuple(_new_array(dtype, steps, *size) for dtype, *size in ((tf.int64,), (dtype, 2), (tf.int64,)))
     loop_state = (0, table, below, stack, any_rows(states), results)
     _, table, _, _, _, results = tf.while_loop(lambda t, *_: t < steps, body, loop_state)
-    places = tf.where(tf.transpose(reads_at))[:, ::-1]
     transitions, logits, rows = (_by_sentence(array.concat(), places, rank, steps) for array in results)
-    return Parses(transitions, logits, table[0], rows)
+    return Parses(tf.cast(transitions, tf.int32), logits, table[0], tf.cast(rows, tf.int32))
+
+
+@on_cpu
+def _known_beforehand(lengths):
+    """Of sentences of these lengths, all that does not depend on their words.
+
+    Returns:
+        (order, rank, lengths, starts, steps, node_starts, places): as `longest_first` gives them; lengths and first
+        rows in that order, int32 [sentences]; how many steps there are; the first row of what each step makes, int32
+        [steps + 1]; and (sentence, step) of all that the steps make, int64 [all_steps, 2].
+    """
+    order, rank = longest_first(lengths)
+    lengths, starts = tf.gather(lengths, order), tf.gather(first_rows(lengths), order)
+    steps = tf.maximum(2 * lengths[0] - 1, 1)
+    reads_at = tf.sequence_mask(2 * lengths - 1, steps)
+    ends = tf.cumsum(tf.math.count_nonzero(reads_at, axis=0, dtype=tf.int32))
+    node_starts = 1 + tf.reduce_sum(lengths) + tf.concat([[0], ends], axis=0)
+    return order, rank, lengths, starts, steps, node_starts, tf.where(tf.transpose(reads_at))[:, ::-1]
 
 
 def gumbel_noise(seed: tf.Tensor, steps: tf.Tensor, sentences: tf.Tensor, dtype: tf.DType) -> tf.Tensor:

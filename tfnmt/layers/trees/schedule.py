@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from tfnmt.devices import on_cpu
 from tfnmt.text.brackets import PAD, REDUCE, SHIFT
 from tfnmt.text.transitions import buffer_reads, child_pointers, depths, stack_reads
 
@@ -35,6 +36,7 @@ class Schedule(NamedTuple):
     """[sentences, steps], where each step lies among the reads; 0 for PAD."""
 
 
+@on_cpu
 def schedule_by_depth(transitions: tf.Tensor) -> Schedule:
     """All phrases of one depth make one iteration, over the whole batch, the deepest first.
 
@@ -53,6 +55,7 @@ def schedule_by_depth(transitions: tf.Tensor) -> Schedule:
     return Schedule(_children(rows, left, right, parents), ends, rows)
 
 
+@on_cpu
 def schedule_by_step(transitions: tf.Tensor) -> Schedule:
     """Step t of all sentences makes iteration t, so that a tracker can read before each.
 
