@@ -4,7 +4,9 @@ An error that the reader documents is an answer. Whatever else is raised is a fa
 """
 
 import gzip
+import io
 import itertools
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -131,9 +133,19 @@ def tokenizer(data: bytes, folder: Path) -> None:
         text.decode("utf-8")
 
 
+def zipped(data: bytes) -> bytes:
+    """The arrays of a shortlist as an archive with right checksums."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        for name, part in zip(("translations", "frequent", "target_vocabulary_size"), data.split(PARTS), strict=False):
+            file.writestr(f"{name}.npy", part)
+    return archive.getvalue()
+
+
 def shortlist(data: bytes, folder: Path) -> None:
-    """A shortlist, which must then give candidates for any words of the model."""
-    loaded = load_shortlist(write(folder, "shortlist.npz", data))
+    """A shortlist, or its arrays, which must then give candidates for any words of the model."""
+    kind, data = choose(data, ["archive", "arrays"])
+    loaded = load_shortlist(write(folder, "shortlist.npz", data if kind == "archive" else zipped(data)))
     loaded.check(8, 9)
     candidates = loaded.candidates(tf.constant([[4, 7, 0], [5, 0, 0]]), banned=[])
     assert tf.reduce_all((candidates.words >= 0) & (candidates.words < 9))

@@ -9,6 +9,7 @@ to FOUND. Made small, it belongs in corpus/TARGET, which test_corpus.py gives to
 
 import argparse
 import os
+import random
 import re
 import resource
 import subprocess
@@ -16,6 +17,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from tests.fuzz.mutation import changed_json
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow says much when it starts
 CORPUS = Path(__file__).with_name("corpus")
@@ -85,9 +88,16 @@ def fuzz(name, options):
     resource.setrlimit(resource.RLIMIT_AS, (MEGABYTES << 20, MEGABYTES << 20))
     with atheris.instrument_imports(include=["tfnmt"]):
         from tests.fuzz.targets import TARGETS
+
+    def mutate(data, max_size, seed):
+        """Half of the new inputs that have JSON keep it whole."""
+        changed = changed_json(data, random.Random(seed)) if seed % 2 else None
+        return changed if changed and len(changed) <= max_size else atheris.Mutate(data, max_size)
+
     with tempfile.TemporaryDirectory() as folder:
         target, folder = TARGETS[name], Path(folder)
-        atheris.Setup([sys.argv[0], *options], lambda data: target(data, folder))
+        arguments = [sys.argv[0], *options]
+        atheris.Setup(arguments, lambda data: target(data, folder), custom_mutator=mutate)
         atheris.Fuzz()
 
 

@@ -46,10 +46,12 @@ def of_array(array) -> bytes:
     return file.getvalue()
 
 
-def of_shortlist(translations, frequent, size=9) -> bytes:
+def of_shortlist(translations, frequent, size=9) -> list[bytes]:
+    """As an archive, and as arrays; see `readers.shortlist`."""
     file = io.BytesIO()
     np.savez(file, translations=translations, frequent=frequent, target_vocabulary_size=size)
-    return file.getvalue()
+    arrays = PARTS.join(of_array(np.asarray(array)) for array in (translations, frequent, size))
+    return [b"\0" + file.getvalue(), b"\1" + arrays]
 
 
 def of_tokenizer(made) -> bytes:
@@ -134,8 +136,8 @@ TARGETS = {
     "tokenizer": Target(readers.tokenizer, [of_tokenizer(TOKENIZER), of_tokenizer(SUBWORDS)], [PARTS, *JSON]),
     "shortlist": Target(
         readers.shortlist,
-        [of_shortlist(np.full([8, 2], 4), [5, 6]), of_shortlist(np.zeros([8, 1]), np.zeros([0]))],
-        [b"PK"],
+        [*of_shortlist(np.full([8, 2], 4), [5, 6]), *of_shortlist(np.zeros([8, 1]), np.zeros([0]))],
+        [b"PK", PARTS, b"<i4", b">u8", b"(8, 2)", b"\xff" * 4],
     ),
     "rest": Target(rest, REQUESTS, [*PATHS, *JSON, b'"instances"', b'"inputs"', b'"signature_name"', b'{"b64": "']),
     "http": Target(http, [of_http(request) for request in REQUESTS], [*HEADERS, *PATHS]),

@@ -260,6 +260,18 @@ def test_a_missing_or_broken_file_is_named(tokenizer, tmp_path):
         load_tokenizer(tmp_path, "source")
 
 
+@pytest.mark.parametrize("text", [b"\xe2\x02\x05<unk>", "\n\x02½".encode()])
+def test_a_subword_model_that_writes_what_is_not_utf8_is_refused(text, tmp_path):
+    """The text for unknown pieces, of which TensorFlow Text makes bytes that are no text; or a piece."""
+    save(subwords(), tmp_path)
+    asset = tmp_path / "source.model"
+    whole = asset.read_bytes()
+    assert whole.count(text) == 1
+    asset.write_bytes(whole.replace(text, text[:-2] + b"\xff" + text[-1:]))
+    with pytest.raises(UserError, match=r"source\.model.* is not UTF-8"):
+        load_tokenizer(tmp_path, "source")
+
+
 @pytest.mark.parametrize("lowercase", [False, True])
 @pytest.mark.parametrize("size", [None, 6])
 def test_counted_words_make_the_same_vocabulary(lowercase, size):

@@ -168,7 +168,7 @@ class SubwordTokenizer(Tokenizer):
 
 def _check(model: bytes) -> None:
     """Raise `UserError` unless SentencePiece finds the model sound. The older SentencePiece in TensorFlow Text does not
-    look, and a broken model ends the process.
+    look, and a broken model ends the process. Neither looks whether what the model writes is UTF-8.
     """
     try:
         processor = sentencepiece.SentencePieceProcessor(model_proto=model)
@@ -177,6 +177,11 @@ def _check(model: bytes) -> None:
     specials = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
     if specials != (PADDING, UNKNOWN, START, END):
         raise UserError(f"the model's ids of padding, unknown, start and end are {specials}, not 0, 1, 2 and 3")
+    try:
+        processor.id_to_piece(list(range(processor.vocab_size())))
+        processor.decode([UNKNOWN])
+    except UnicodeDecodeError as error:
+        raise UserError(f"a piece of the model, or its text for unknown ones, is not UTF-8: {error}") from error
 
 
 class _NamedModel(tf.saved_model.experimental.TrackableResource):
