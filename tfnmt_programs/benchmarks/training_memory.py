@@ -6,8 +6,10 @@ from typing import Any
 
 import keras
 
-from tfnmt.data.parallel import ParallelFiles
-from tfnmt.inspection.translation_callbacks import tensorboard_callbacks
+from tfnmt.classification.presets import ClassifierPreset
+from tfnmt.classification.training import train_classifier
+from tfnmt.inspection import classification_callbacks, translation_callbacks
+from tfnmt.translation.presets import Preset
 from tfnmt.translation.training import train_translator
 from tfnmt_programs.measuring import peak_memory, resident_memory
 
@@ -36,22 +38,25 @@ class MemoryOfEpochs(keras.callbacks.Callback):
         self.graphs.append(sum(type(thing).__name__ == "FuncGraph" for thing in objects))
 
 
-def training_memory(
-    preset: Any, files: ParallelFiles | None, dev_files: ParallelFiles | None
-) -> dict[str, float | list[float]]:
-    """Train as `tfnmt train-translator` does, in a directory that is then removed.
+def training_memory(preset: Preset | ClassifierPreset, *files: Any) -> dict[str, float | list[float]]:
+    """Train as `tfnmt train-translator` or `tfnmt train-classifier` does, in a directory that is then removed.
 
     Args:
-        preset: a `Preset`.
-        files, dev_files: as `train_translator` takes them.
+        preset: all that the run depends on, but the data.
+        files: of training and of dev examples, as `train_translator` or `train_classifier` takes them; none for the
+            sample corpus.
 
     Returns:
         A dictionary: "megabytes", "objects" and "graphs" after each epoch, and "peak_megabytes".
     """
     memory = MemoryOfEpochs()
+    if isinstance(preset, ClassifierPreset):
+        train, tensorboard_callbacks = train_classifier, classification_callbacks.tensorboard_callbacks
+    else:
+        train, tensorboard_callbacks = train_translator, translation_callbacks.tensorboard_callbacks
     with tempfile.TemporaryDirectory() as directory:
         board = tensorboard_callbacks(directory, preset)
-        train_translator(directory, preset, files, dev_files, make_callbacks=lambda *run: [*board(*run), memory])
+        train(directory, preset, *files, make_callbacks=lambda *run: [*board(*run), memory])
     megabytes = [round(size / 1e6) for size in memory.bytes]
     return {
         "megabytes": megabytes,

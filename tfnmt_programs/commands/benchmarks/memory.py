@@ -1,15 +1,23 @@
-"""The memory of a translator's training after every epoch."""
+"""The memory of a training after every epoch."""
 
 import argparse
 from typing import Any
 
+from tfnmt.classification.encoders import ENCODERS
+from tfnmt.classification.presets import CLASSIFIER_PRESETS
 from tfnmt.commands.parallel_files import add_parallel_files, chosen_parallel_files
 from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.errors import UserError
 
 
 def add_options(parser: CommandParser) -> None:
     """Add the options of this work."""
     parser.add_argument("--preset", default="tiny", metavar="P", help="what is trained (default: tiny)")
+    parser.add_argument(
+        "--encoder",
+        choices=ENCODERS,
+        help="train a classifier of the task snli, on its sample corpus, rather than a translator",
+    )
     parser.add_argument("--epochs", type=positive, default=10, metavar="N", help="of the run (default: 10)")
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="change the preset")
     add_parallel_files(parser)
@@ -21,6 +29,14 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     from tfnmt.translation.presets import find_preset
     from tfnmt_programs.benchmarks.training_memory import training_memory
 
-    preset = find_preset(arguments.preset).override([*arguments.set, f"epochs={arguments.epochs}"])
+    files = chosen_parallel_files(arguments)
+    settings = [*arguments.set, f"epochs={arguments.epochs}"]
+    if arguments.encoder is None:
+        preset = find_preset(arguments.preset).override(settings)
+    elif any(files):
+        raise UserError("--encoder trains on the sample corpus: leave out the files of pairs")
+    else:
+        settings += ["task=snli", f"encoder={arguments.encoder}"]
+        preset = find_preset(arguments.preset, CLASSIFIER_PRESETS).override(settings)
     share_processors(preset.model.micro_batches)
-    return {"preset": arguments.preset} | training_memory(preset, *chosen_parallel_files(arguments))
+    return {"preset": arguments.preset, "encoder": arguments.encoder} | training_memory(preset, *files)
