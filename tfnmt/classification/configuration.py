@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from tfnmt.classification.encoders import ENCODERS
 from tfnmt.configuration import Configuration, KeyOf, require
 from tfnmt.data.tasks import TASKS
+from tfnmt.layers.registry import COMPOSITIONS
 
 
 class ClassifierConfiguration(Configuration):
@@ -45,6 +46,10 @@ class ClassifierConfiguration(Configuration):
     embedding_dropout: float = Field(0.0, description="dropout rate of the word embeddings", ge=0, lt=1)
     state_dropout: float = Field(0.0, description="gru, lstm: dropout rate of h in its product with U", ge=0, lt=1)
     head_dropout: float = Field(0.0, description="dropout rate of the features and the hidden layers", ge=0, lt=1)
+    composition: Annotated[str, KeyOf(COMPOSITIONS)] = Field(
+        "tree-lstm",
+        description="encoders of trees: what makes a phrase of two; grc is the gated recursive cell of Ordered Memory",
+    )
     tracked_composition: bool = Field(
         True,
         description="spinn, rl-spinn: the composition reads the tracker's state, as in the paper and in spinn-pi",

@@ -102,6 +102,7 @@ def _spinn(parse: str) -> Arguments:
         "tracker_units": c.tracker_units,
         "parse": parse,
         "tracked_composition": c.tracked_composition or parse == "given",
+        "composition": c.composition,
     }
 
 
@@ -125,7 +126,7 @@ ENCODERS = {
         EncoderSpec(
             "spinn-pi-nt",
             "tfnmt.layers.trees.encoder:TreeLSTMEncoder",
-            lambda c: {"units": c.units},
+            lambda c: {"units": c.units, "composition": c.composition},
             needs_parses=True,
         ),
         EncoderSpec("spinn-pi", "tfnmt.layers.trees.spinn:SPINN", _spinn("given"), needs_parses=True),

@@ -35,7 +35,7 @@ def encode(
         legal.append(legal_moves(buffers, stacks))
         if tracker:
             reads = [peek(x, at, nothing) for x, at in _stack_and_buffer(buffers, stacks)]
-            reads = tf.reshape(bundle(reads)[0], [sentences, 3, encoder.units])
+            reads = tf.reshape(bundle(reads, encoder.units)[0], [sentences, 3, encoder.units])
             h_tracker, states = tracker(reads, states)
             if tracker.predicts:
                 logits.append(tf.matmul(h_tracker, tracker.W_p) + tracker.b_p)
@@ -53,7 +53,7 @@ def encode(
                 lefts.append(stack.pop())
                 reducing.append(s)
         if reducing:
-            (h_l, c_l), (h_r, c_r) = bundle(lefts), bundle(rights)
+            (h_l, c_l), (h_r, c_r) = bundle(lefts, encoder.units), bundle(rights, encoder.units)
             tracking = tf.gather(h_tracker, reducing) if tracker else None
             reduced = compose((tf.stack([h_l, h_r], 1), tf.stack([c_l, c_r], 1)), tracking)
             for s, phrase in zip(reducing, unbundle(reduced), strict=True):
@@ -63,21 +63,21 @@ def encode(
                 nodes[s][t] = stacks[s][-1]
 
     results = {
-        "root": bundle([stack.pop() for stack in stacks])[0],
-        "nodes": tf.stack([bundle(phrases)[0] for phrases in nodes]),
+        "root": bundle([stack.pop() for stack in stacks], encoder.units)[0],
+        "nodes": tf.stack([bundle(phrases, encoder.units)[0] for phrases in nodes]),
         "transitions": tf.transpose(tf.stack(transitions)),
     }
     return results | (_predictions(encoder, transitions, logits, legal) if logits else {})
 
 
-def bundle(phrases: list[tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
-    """A list of phrases, each [1, 2 · units] → (h, c), each [phrases, units]."""
-    h, c = tf.split(tf.concat(phrases, axis=0), 2, axis=1)
-    return h, c
+def bundle(phrases: list[tf.Tensor], units: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """A list of phrases, h and c of each side by side, [1, units + memory] → (h, c), [phrases, units] and the rest."""
+    both = tf.concat(phrases, axis=0)
+    return both[:, :units], both[:, units:]
 
 
 def unbundle(state: tuple[tf.Tensor, tf.Tensor]) -> list[tf.Tensor]:
-    """(h, c), each [phrases, units] → a list of phrases, each [1, 2 · units]."""
+    """(h, c), [phrases, units] and [phrases, memory] → a list of phrases, each [1, units + memory]."""
     both = tf.concat(state, axis=1)
     return tf.split(both, both.shape[0])
 

@@ -15,6 +15,7 @@ _HOMES = {
     "Embedding": "embedding",
     "Encoder": "encoder",
     "GRUCell": "cells",
+    "GatedRecursiveCell": "trees.gated_recursive",
     "GeneralAttention": "attention",
     "Inception": "convolution",
     "InceptionEncoder": "flat_encoders",

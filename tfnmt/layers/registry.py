@@ -1,4 +1,4 @@
-"""The registry of attentions. To add one, write its layer (`tfnmt.layers.attention`) and name it in `ATTENTIONS`."""
+"""The registries of attentions and of compositions. To add one, write its layer and name it here."""
 
 from tfnmt.registry import Registry
 
@@ -10,4 +10,13 @@ ATTENTIONS = Registry(
         "general": "tfnmt.layers.attention:GeneralAttention",
     }
 )
-"""Name -> subclass of `Attention`; None for a decoder without."""
+"""Name -> subclass of `tfnmt.layers.attention.Attention`; None for a decoder without."""
+
+COMPOSITIONS = Registry(
+    {
+        "tree-lstm": "tfnmt.layers.trees.tree_lstm:TreeLSTM",
+        "grc": "tfnmt.layers.trees.gated_recursive:GatedRecursiveCell",
+    }
+)
+"""Name -> layer by which two phrases become one, made as `layer(units, tracker_units)`. Its class says whether it
+`has_memory`, a c beside h."""

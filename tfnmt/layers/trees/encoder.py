@@ -7,9 +7,9 @@ import tensorflow as tf
 
 from tfnmt.devices import on_cpu
 from tfnmt.layers.recurrence import LoopInvariants
+from tfnmt.layers.registry import COMPOSITIONS
 from tfnmt.layers.trees.loop import compose_trees
 from tfnmt.layers.trees.schedule import schedule_by_depth
-from tfnmt.layers.trees.tree_lstm import TreeLSTM
 from tfnmt.text.brackets import PAD
 from tfnmt.text.tokenizer import PADDING
 
@@ -19,18 +19,21 @@ class TreeEncoder(keras.layers.Layer):
 
     Args:
         embedding: a layer from words to vectors, `embedding(ids, training=...)`: int32 [sentences, words] → float
-            [sentences, words, embedding.output_size]. Vectors of size 2 · units are the leaves, h and c side by side;
-            others are projected to that size first.
-        units: size of h and of c.
+            [sentences, words, embedding.output_size]. Vectors of the size of h and c together are the leaves, h and c
+            side by side; others are projected to that size first.
+        units: size of h, and of c if the composition has one.
+        composition: what makes a parent of two children, a name in `tfnmt.layers.registry.COMPOSITIONS`.
     """
 
-    def __init__(self, embedding: keras.layers.Layer, units: int, **options: Any):
+    def __init__(self, embedding: keras.layers.Layer, units: int, composition: str = "tree-lstm", **options: Any):
         super().__init__(**options)
         self.embedding = embedding
         self.units = self.output_size = units
+        self.composition = composition
+        leaf_size = 2 * units if COMPOSITIONS[composition].has_memory else units
         self.projection = None
-        if embedding.output_size != 2 * units:
-            self.projection = keras.layers.Dense(2 * units, name="projection")
+        if embedding.output_size != leaf_size:
+            self.projection = keras.layers.Dense(leaf_size, name="projection")
 
     def build(self, input_shape: Any = None) -> None:
         if not getattr(self.embedding, "built", False):  # else it was loaded with the layer
@@ -39,13 +42,13 @@ class TreeEncoder(keras.layers.Layer):
             self.projection.build((None, self.embedding.output_size))
 
     def leaves(self, words: tf.Tensor, training: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
-        """int32 [sentences, words], padded with 0 → (h, c), each float [real words, units], padding left out."""
+        """int32 [sentences, words], padded with 0 → (h, c), float [real words, units] and [real words, units or, if the
+        composition has no c, 0], padding left out."""
         vectors = self.embedding(_real(words)[tf.newaxis], training=training)
         vectors = tf.reshape(vectors, [-1, self.embedding.output_size])
         if self.projection is not None:
             vectors = self.projection(vectors)
-        h, c = tf.split(vectors, 2, axis=1)
-        return h, c
+        return vectors[:, : self.units], vectors[:, self.units :]
 
     @staticmethod
     def given_transitions(inputs: dict[str, tf.Tensor]) -> tf.Tensor:
@@ -62,7 +65,12 @@ class TreeEncoder(keras.layers.Layer):
     def get_config(self) -> dict:
         """The arguments of the constructor."""
         embedding = keras.saving.serialize_keras_object(self.embedding)
-        return {**super().get_config(), "embedding": embedding, "units": self.units}
+        return {
+            **super().get_config(),
+            "embedding": embedding,
+            "units": self.units,
+            "composition": self.composition,
+        }
 
     @classmethod
     def from_config(cls, config: dict) -> "TreeEncoder":
@@ -85,15 +93,15 @@ def _roots(rows, transitions):
 
 @keras.saving.register_keras_serializable("tfnmt")
 class TreeLSTMEncoder(TreeEncoder):
-    """SPINN-PI-NT (Bowman et al. 2016, arXiv:1603.06021): parsed input, no tracker. A TreeLSTM over given trees.
+    """SPINN-PI-NT (Bowman et al. 2016, arXiv:1603.06021): parsed input, no tracker. A composition over given trees.
 
     Without a tracker nothing goes from left to right, so all phrases of one depth, over all sentences, are one product:
     there are as many iterations as the highest tree has levels, and no row is composed in vain.
     """
 
-    def __init__(self, embedding: keras.layers.Layer, units: int, **options: Any):
-        super().__init__(embedding, units, **options)
-        self.compose = TreeLSTM(units, name="compose")
+    def __init__(self, embedding: keras.layers.Layer, units: int, composition: str = "tree-lstm", **options: Any):
+        super().__init__(embedding, units, composition, **options)
+        self.compose = COMPOSITIONS[composition](units, name="compose")
 
     def build(self, input_shape: Any = None) -> None:
         super().build()

@@ -207,7 +207,8 @@ def _scatter_add(d_table, rows, d_inputs):
     """
     d_h, d_c = d_table
     for name, d in d_inputs.items():
-        d_row, at = tf.reshape(d, [-1, d.shape[-1]]), rows[name]
+        at = rows[name]
+        d_row = tf.reshape(d, [tf.size(at), d.shape[-1]])  # c may have size 0, which −1 cannot be told from
         if name == "c":
             d_c = tf.raw_ops.InplaceAdd(x=d_c, i=at, v=d_row)
         else:

@@ -6,12 +6,12 @@ import keras
 import tensorflow as tf
 
 from tfnmt.layers.recurrence import LoopInvariants, invariants_for_one_step, scoped
+from tfnmt.layers.registry import COMPOSITIONS
 from tfnmt.layers.trees.encoder import TreeEncoder
 from tfnmt.layers.trees.loop import compose_trees
 from tfnmt.layers.trees.parser import Parses, gumbel_noise, parse
 from tfnmt.layers.trees.schedule import schedule_by_step
 from tfnmt.layers.trees.tracker import Tracker, legal_logits, log_probability
-from tfnmt.layers.trees.tree_lstm import TreeLSTM
 
 
 @keras.saving.register_keras_serializable("tfnmt")
@@ -29,7 +29,7 @@ class SPINN(TreeEncoder):
     time, as if they had been given. So learning to parse, from labels or rewards, takes the same fast path.
 
     Args:
-        embedding, units: as in `TreeEncoder`.
+        embedding, units, composition: as in `TreeEncoder`.
         tracker_units: size of the tracker's state.
         parse: "given", "predicted" or "sampled".
         tracked_composition: whether the tracker's state enters the composition, as in the paper. Without, the tracker
@@ -43,15 +43,16 @@ class SPINN(TreeEncoder):
         tracker_units: int,
         parse: str = "given",
         tracked_composition: bool = True,
+        composition: str = "tree-lstm",
         **options: Any,
     ):
-        super().__init__(embedding, units, **options)
+        super().__init__(embedding, units, composition, **options)
         if parse not in ("given", "predicted", "sampled"):
             raise ValueError(f'parse is "given", "predicted" or "sampled", not {parse!r}')
         self.parse = parse
         self.tracked_composition = tracked_composition
         self.tracker = Tracker(tracker_units, predicts=parse != "given", name="tracker")
-        self.compose = TreeLSTM(units, tracker_units if tracked_composition else 0, name="compose")
+        self.compose = COMPOSITIONS[composition](units, tracker_units if tracked_composition else 0, name="compose")
 
     def build(self, input_shape: Any = None) -> None:
         super().build()

@@ -25,6 +25,8 @@ class TreeLSTM(keras.layers.Layer):
         tracker_units: size of the tracker's state; 0 for none.
     """
 
+    has_memory = True
+
     def __init__(self, units: int, tracker_units: int = 0, **options: Any):
         super().__init__(**options)
         self.units = units
