@@ -1,9 +1,11 @@
-"""Writing files so that a killed run or a full disk leaves the old ones whole."""
+"""Writing files so that a killed run or a full disk leaves the old ones whole, and their digests."""
 
 import contextlib
+import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import tensorflow as tf
 
@@ -45,6 +47,24 @@ def file_errors(path: str | Path, way_out: str = _TRY_AGAIN) -> Iterator[None]:
         yield
     except (OSError, tf.errors.OpError) as error:
         raise UserError(f"{path}: cannot be written ({_reason(error)}); {way_out}") from error
+
+
+def file_digest(path: str | Path) -> str:
+    """The BLAKE2b digest of a file, 256 bits in hexadecimal: what `b2sum -l 256` prints. About 1 GB a second.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, digest).hexdigest()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def digest(content: bytes | memoryview = b"") -> Any:
+    """The BLAKE2b digest of bytes, as `hashlib` gives it."""
+    return hashlib.blake2b(content, digest_size=32)
 
 
 def _reason(error):

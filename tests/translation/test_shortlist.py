@@ -12,7 +12,7 @@ from tfnmt.search.step import NEG_INF
 from tfnmt.text.tokenizers import END, PADDING, START
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
-from tfnmt.translation.shortlist import SPECIAL, Shortlist, load_shortlist, translation_table
+from tfnmt.translation.shortlist import SPECIAL, Shortlist, load_shortlist
 
 
 @pytest.fixture(scope="module")
@@ -28,17 +28,6 @@ def some_words(model, seed=3):
     """Three random translations of each word."""
     source, target = sizes(model)
     return Shortlist(np.random.default_rng(seed).integers(4, target, [source, 3]), [7, 5], target)
-
-
-def test_a_words_translations_are_found_by_what_it_occurs_with():
-    """10 stands beside both 4 and 5, and beside 4 alone: so 5 is 11. By hand, after one iteration from equal shares:
-    counts of 4: 10 with 1/2 + 1, 11 with 1/2; of 5: 10 and 11 with 1/2 each."""
-    pairs = [([4, 5], [10, 11]), ([4], [10])]
-    table, occurrences = translation_table(pairs, 6, 12, 2)
-    np.testing.assert_array_equal(table, [[0, 0]] * 4 + [[10, 11], [11, 10]])
-    np.testing.assert_array_equal(occurrences, [0] * 10 + [2, 1])
-    once, _ = translation_table(pairs, 6, 12, 1, iterations=1)
-    assert once[4, 0] == 10
 
 
 def test_words_of_a_batch():

@@ -4,11 +4,13 @@ With it, `tfnmt translate`, `export` and `benchmark` score these words alone: fa
 """
 
 import argparse
-import itertools
 import logging
+from pathlib import Path
 from typing import TextIO
 
+from tfnmt.commands.parallel_files import chosen_training_pairs
 from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.errors import UserError
 
 logger = logging.getLogger(__name__)
 
@@ -17,8 +19,9 @@ def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
     add = parser.add_argument
     add("--model", required=True, metavar="DIR", help="the model whose vocabularies it is for")
-    add("--source", required=True, metavar="F", help="sentences, or a .tsv of both sides; .gz too")
+    add("--source", metavar="F", help="sentences, or a .tsv of both sides; .gz too")
     add("--target", metavar="F", help="their translations, line by line")
+    add("--records", metavar="DIR", help="instead of both, what tfnmt prepare has written")
     add("--output", required=True, metavar="F", help="the file to write")
     add("--words-per-word", type=positive, default=30, metavar="K", help="translations of each word (default: 30)")
     add("--frequent", type=positive, default=200, metavar="N", help="most frequent words, always in it (default: 200)")
@@ -28,23 +31,17 @@ def add_options(parser: CommandParser) -> None:
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     import tfnmt
-    from tfnmt.data.parallel import ParallelFiles
-    from tfnmt.text.framing import encoder_inputs
-    from tfnmt.translation.shortlist import Shortlist, translation_table
+    from tfnmt.translation.shortlist import Shortlist
+    from tfnmt.translation.translation_table import spooled_ids, translation_table
 
     model = tfnmt.load(arguments.model, "translator")
-    files = ParallelFiles(arguments.source, arguments.target)
-    files.check()
-
-    def pairs():
-        read = itertools.islice(zip(*files.sides(), strict=True), arguments.pairs)
-        while chunk := list(itertools.islice(read, 1000)):
-            sources, targets = zip(*chunk, strict=True)
-            sources = encoder_inputs(model.source_tokenizer.encode(sources))
-            yield from zip(sources.to_list(), model.target_tokenizer.encode(targets).to_list(), strict=True)
-
+    pairs = chosen_training_pairs(arguments)
+    if pairs is None:
+        raise UserError("--source or --records is missing: the pairs to make it from")
+    pairs.check()
     sizes = [tokenizer.vocabulary_size for tokenizer in model.tokenizers]
-    table, occurrences = translation_table(pairs(), sizes[0], sizes[1], arguments.words_per_word)
+    with spooled_ids(pairs, model.tokenizers, arguments.pairs, Path(arguments.output).parent) as chunks:
+        table, occurrences = translation_table(chunks, sizes[0], sizes[1], arguments.words_per_word)
     frequent = occurrences.argsort()[::-1][: arguments.frequent]
     Shortlist(table, frequent, sizes[1]).save(arguments.output)
     logger.info("%s: %d translations of each of %s words", arguments.output, arguments.words_per_word, f"{sizes[0]:,}")

@@ -1,6 +1,8 @@
 """Which sentence pairs a translator is trained on: options and files that commands have in common."""
 
 import argparse
+from pathlib import Path
+from typing import Any
 
 from tfnmt.commands.parser import CommandParser
 from tfnmt.errors import UserError
@@ -11,22 +13,35 @@ def add_parallel_files(parser: CommandParser) -> None:
     add = parser.add_argument
     add("--source", metavar="F", help="training sentences, or a .tsv of both sides; .gz too (default: the sample)")
     add("--target", metavar="F", help="their translations, line by line")
+    add("--records", metavar="DIR", help="instead of both, what tfnmt prepare has written")
     add("--dev-source", metavar="F", help="sentences by which the best weights are chosen")
     add("--dev-target", metavar="F", help="their translations, line by line")
 
 
 def chosen_parallel_files(arguments: argparse.Namespace) -> tuple:
-    """(training, dev) `ParallelFiles` that the options name, or else (None, None)."""
+    """(training, dev) pairs that the options name, `ParallelFiles` or, for training, `ParallelRecords`; or else (None,
+    None).
+    """
     from tfnmt.data.parallel import ParallelFiles
 
-    if arguments.source is None:
+    training = chosen_training_pairs(arguments)
+    if training is None:
         for option in ("target", "dev_source", "dev_target"):
             if getattr(arguments, option) is not None:
                 raise UserError(f"--source is missing: --{option.replace('_', '-')} means nothing without it")
         return None, None
     if arguments.dev_source is None:
         raise UserError("--dev-source is missing: pairs that are not trained on, by which the best weights are chosen")
-    return (
-        ParallelFiles(arguments.source, arguments.target),
-        ParallelFiles(arguments.dev_source, arguments.dev_target),
-    )
+    return training, ParallelFiles(arguments.dev_source, arguments.dev_target)
+
+
+def chosen_training_pairs(arguments: argparse.Namespace) -> Any:
+    """The pairs that --source and --target or --records name, or None."""
+    from tfnmt.data.parallel import ParallelFiles
+    from tfnmt.data.records import ParallelRecords
+
+    if arguments.records is None:
+        return None if arguments.source is None else ParallelFiles(arguments.source, arguments.target)
+    if arguments.source is not None or arguments.target is not None:
+        raise UserError("--records takes the place of --source and --target: name the one or the others")
+    return ParallelRecords(Path(arguments.records))

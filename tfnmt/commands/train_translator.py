@@ -17,6 +17,7 @@ from tfnmt.commands.training_options import (
 )
 from tfnmt.commands.workers import run_training
 from tfnmt.configuration import describe
+from tfnmt.errors import UserError
 from tfnmt.translation.presets import PRESETS, Preset, find_preset
 
 
@@ -52,9 +53,18 @@ def train(arguments: argparse.Namespace) -> str | None:
     else:
         preset = find_preset(arguments.preset or "tiny").override(settings)
     files, dev_files = chosen_parallel_files(arguments)
+    if arguments.records and not arguments.resume:
+        preset = _with_text_of_records(preset, arguments.preset or "tiny", files)
     profile_steps = profiled_steps(arguments)
     share_processors(preset.model.micro_batches)
     replicas = connect(arguments.strategy or "none")
     callbacks = None if arguments.no_board else tensorboard_callbacks(directory, preset, profile_steps)
     _, progress = train_translator(directory, preset, files, dev_files, bool(arguments.resume), callbacks, replicas)
     return best_score(directory, preset.training.selection, progress) if replicas.is_chief else None
+
+
+def _with_text_of_records(preset, name, records):
+    """A preset with the tokenizers that records were encoded with; no setting may ask for others."""
+    if preset.text != find_preset(name).text:
+        raise UserError(f"{records.directory}: has tokenizers of its own; leave out the --set that is about them")
+    return preset.replace(text=records.index.text)

@@ -8,6 +8,7 @@ import tfnmt
 from tfnmt.commands.parser import CommandParser
 
 LIBRARY_VERBS = {
+    "prepare": "filter and encode a corpus of any size, to train on",
     "train-translator": "train a translator on files of sentence pairs",
     "translate": "translate standard input to standard output",
     "evaluate-translator": "score a translator: BLEU, chrF, perplexity",

@@ -5,12 +5,12 @@ encoder reads, what the decoder reads, and what it is to predict, int32 [batch, 
 END by `tfnmt.text.framing` and padded on the right with PADDING.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import tensorflow as tf
 
+from tfnmt.data import pair_lengths
 from tfnmt.data.batching_configuration import BatchingConfiguration
+from tfnmt.data.pair_lengths import Dropped, LengthCounter
 from tfnmt.data.progress import log_progress
 from tfnmt.errors import UserError
 from tfnmt.text import framing
@@ -18,12 +18,6 @@ from tfnmt.text.tokenizers import PADDING, Tokenizer
 
 # Pairs encoded at a time: one call of a tokenizer costs as much as a hundred sentences.
 _ENCODED_AT_ONCE = 512
-# Pairs are not filtered by length ratio up to this length of the longer side.
-_RATIO_FREE_LENGTH = 10
-# More buckets need less padding, but end an epoch with more batches that are not full. On Multi30k (14 words a
-# sentence, batches of 64), 15% of the target positions are padding with 10 buckets, 8% with 24.
-_BUCKETS = 24
-_SHORTEST_BUCKET = 8
 
 
 def training_batches(
@@ -53,8 +47,8 @@ def training_batches(
     @tf.autograph.experimental.do_not_convert
     def filtered(source: tf.Tensor, target: tf.Tensor):
         source_ids, target_ids, outcome = _filter(source, target, source_tokenizer, target_tokenizer, configuration)
-        kept = tf.reshape(tf.where(outcome == _KEPT), [-1])
-        return _example(tf.gather(source_ids, kept), tf.gather(target_ids, kept))
+        kept = tf.reshape(tf.where(outcome == pair_lengths.KEPT), [-1])
+        return framed(tf.gather(source_ids, kept), tf.gather(target_ids, kept))
 
     @tf.autograph.experimental.do_not_convert
     def one_epoch(_):
@@ -86,42 +80,10 @@ def evaluation_batches(
     def padded(source: tf.Tensor, target: tf.Tensor):
         source_ids = framing.encode(source_tokenizer, source, maximum_length)
         target_ids = framing.encode(target_tokenizer, target, maximum_length)
-        example = _example(source_ids, target_ids)
+        example = framed(source_ids, target_ids)
         return tf.nest.map_structure(lambda ids: ids.to_tensor(PADDING), example)
 
     return repeatable(pairs.batch(batch_size).map(padded))
-
-
-@dataclass(frozen=True)
-class Dropped:
-    """How many pairs the filters keep and drop; `str()` is a line for the log."""
-
-    kept: int
-    too_long: int
-    ratio: int
-    empty: int
-    batches: int
-    """Batches of an epoch, the same number in every epoch."""
-    first_lines: dict[str, int]
-    """The first line (counted from 1) dropped for each reason, "too_long", "ratio" or "empty"."""
-    configuration: BatchingConfiguration
-
-    def __str__(self) -> str:
-        reasons = {
-            "too_long": f"longer than {self.configuration.maximum_length} tokens",
-            "ratio": f"with length ratio over {self.configuration.maximum_ratio}",
-            "empty": "empty",
-        }
-        counts = {name: getattr(self, name) for name in reasons}
-        total = self.kept + sum(counts.values())
-        if total == self.kept:
-            return f"kept all {total:,} pairs"
-        dropped = ", ".join(
-            f"{count:,} {reasons[name]} (first: line {self.first_lines[name]:,})"
-            for name, count in counts.items()
-            if count
-        )
-        return f"kept {self.kept:,} of {total:,} pairs; dropped {dropped}"
 
 
 def count_dropped(
@@ -144,37 +106,24 @@ def count_dropped(
     @tf.autograph.experimental.do_not_convert
     def filtered(source: tf.Tensor, target: tf.Tensor):
         source_ids, target_ids, outcome = _filter(source, target, source_tokenizer, target_tokenizer, configuration)
-        return outcome, _length(source_ids.row_lengths(), target_ids.row_lengths())
+        return outcome, pair_lengths.bucket_length(source_ids.row_lengths(), target_ids.row_lengths())
 
-    counts = dict.fromkeys(_OUTCOMES, 0)
-    first_lines = {}
-    boundaries, batch_sizes = _buckets(configuration)
-    bucket_counts = np.zeros(len(batch_sizes), np.int64)
+    counter = LengthCounter(configuration)
     lines_before = 0
     outcomes = pairs.batch(_ENCODED_AT_ONCE).map(filtered, num_parallel_calls=2).as_numpy_iterator()
     for outcome, length in log_progress(outcomes, "encoding, to count the batches", total, _ENCODED_AT_ONCE):
-        for value, name in enumerate(_OUTCOMES):
-            (lines,) = np.nonzero(outcome == value)
-            counts[name] += len(lines)
-            if len(lines):
-                first_lines.setdefault(name, lines_before + int(lines[0]) + 1)
-        buckets = np.searchsorted(boundaries, length[outcome == _KEPT], side="right")
-        bucket_counts += np.bincount(buckets, minlength=len(batch_sizes))
+        lines = lines_before + 1 + np.arange(len(outcome))
+        counter.add(outcome, length, np.ones_like(lines), lines)
         lines_before += len(outcome)
-    first_lines.pop("kept", None)
-    batches = int(np.sum(-(-bucket_counts // batch_sizes)))
-    dropped = Dropped(**counts, batches=batches, first_lines=first_lines, configuration=configuration)
+    dropped = counter.dropped()
     if not dropped.kept:
         raise UserError(f"no pair is left to train on: {dropped}")
     return dropped
 
 
-_OUTCOMES = ("kept", "too_long", "ratio", "empty")
-_KEPT, _TOO_LONG, _RATIO, _EMPTY = range(len(_OUTCOMES))
-
-
 def _filter(source, target, source_tokenizer, target_tokenizer, configuration):
-    """Strings [pairs] twice -> their ids, ragged [pairs, (length)] twice, and for each pair an index into _OUTCOMES.
+    """Strings [pairs] twice -> their ids, ragged [pairs, (length)] twice, and for each pair an index into
+    `pair_lengths.OUTCOMES`.
 
     Pairs that are surely too long are not encoded: their ids are empty.
     """
@@ -182,47 +131,26 @@ def _filter(source, target, source_tokenizer, target_tokenizer, configuration):
     surely_too_long = (tf.strings.length(source) > longest) | (tf.strings.length(target) > longest)
     source_ids = source_tokenizer.encode(tf.where(surely_too_long, "", source))
     target_ids = target_tokenizer.encode(tf.where(surely_too_long, "", target))
-    shorter = tf.minimum(source_ids.row_lengths(), target_ids.row_lengths())
-    longer = tf.maximum(source_ids.row_lengths(), target_ids.row_lengths())
-    ratio_limit = configuration.maximum_ratio * tf.cast(shorter, tf.float32)
-    above_ratio = (longer > _RATIO_FREE_LENGTH) & (tf.cast(longer, tf.float32) > ratio_limit)
-    outcome = tf.where(above_ratio, _RATIO, _KEPT)
-    outcome = tf.where(shorter == 0, _EMPTY, outcome)
-    outcome = tf.where(surely_too_long | (longer > configuration.maximum_length), _TOO_LONG, outcome)
+    outcome = pair_lengths.outcomes(source_ids.row_lengths(), target_ids.row_lengths(), configuration)
+    outcome = tf.where(surely_too_long, pair_lengths.TOO_LONG, outcome)
     return source_ids, target_ids, outcome
 
 
-def _example(source_ids: tf.RaggedTensor, target_ids: tf.RaggedTensor):
+def framed(
+    source_ids: tf.RaggedTensor, target_ids: tf.RaggedTensor
+) -> tuple[dict[str, tf.RaggedTensor], tf.RaggedTensor]:
     """Ragged [pairs, (length)] twice -> the structure of a batch, ragged."""
     inputs = {"source": framing.encoder_inputs(source_ids), "target": framing.decoder_inputs(target_ids)}
     return inputs, framing.labels(target_ids)
-
-
-def _length(source_length, target_length):
-    """The length that decides on a pair's bucket: tokens of the longer side, END included."""
-    return tf.maximum(source_length, target_length) + 1
-
-
-def _buckets(configuration: BatchingConfiguration) -> tuple[list[int], list[int]]:
-    """(boundaries, batch sizes): the boundaries grow by a constant factor; a bucket holds the lengths below its own."""
-    longest = configuration.maximum_length + 1
-    boundaries = np.geomspace(min(_SHORTEST_BUCKET, longest), longest, _BUCKETS)
-    boundaries = np.unique(np.ceil(boundaries.round(6)).astype(int)) + 1
-    if configuration.batch_by == "sentences":
-        batch_sizes = [configuration.batch_size] * len(boundaries)
-    else:
-        batch_sizes = [max(1, configuration.batch_size // int(boundary - 1)) for boundary in boundaries]
-    # `bucket_by_sequence_length` needs a last bucket for all that is longer; after the filters it is empty.
-    return boundaries.tolist(), [*batch_sizes, 1]
 
 
 def _bucketed(examples: tf.data.Dataset, configuration: BatchingConfiguration) -> tf.data.Dataset:
     """Examples one by one -> padded batches of examples of similar length."""
     # Unbatching leaves rows of ragged tensors, which padding does not accept.
     examples = examples.map(lambda inputs, labels: tf.nest.map_structure(tf.convert_to_tensor, (inputs, labels)))
-    boundaries, batch_sizes = _buckets(configuration)
+    boundaries, batch_sizes = pair_lengths.buckets(configuration)
     return examples.bucket_by_sequence_length(
-        lambda inputs, labels: _length(tf.size(inputs["source"]) - 1, tf.size(labels) - 1),
+        lambda inputs, labels: pair_lengths.bucket_length(tf.size(inputs["source"]) - 1, tf.size(labels) - 1),
         boundaries,
         batch_sizes,
     )

@@ -1,26 +1,12 @@
 """Digests of files, by which one that has changed is known; digests.json has those of a model directory's files."""
 
-import hashlib
 import json
 from pathlib import Path
 
 from tfnmt.errors import UserError
-from tfnmt.files import atomic_write
+from tfnmt.files import atomic_write, digest, file_digest
 
 DIGESTS = "digests.json"
-
-
-def file_digest(path: str | Path) -> str:
-    """The BLAKE2b digest of a file, 256 bits in hexadecimal: what `b2sum -l 256` prints. About 1 GB a second.
-
-    Raises:
-        UserError: the file cannot be read.
-    """
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, _blake2b).hexdigest()
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def write_with_digest(path: str | Path, content: bytes | memoryview) -> None:
@@ -33,7 +19,7 @@ def write_with_digest(path: str | Path, content: bytes | memoryview) -> None:
     """
     path = Path(path)
     digests = _read_digests(path.parent)
-    digests[path.name] = [_blake2b(content).hexdigest(), *digests.get(path.name, [])[:1]]
+    digests[path.name] = [digest(content).hexdigest(), *digests.get(path.name, [])[:1]]
     with atomic_write(path.with_name(DIGESTS)) as part:
         part.write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
     with atomic_write(path) as part:
@@ -71,7 +57,3 @@ def _read_digests(directory):
     except (OSError, ValueError, AttributeError, RecursionError) as error:
         raise UserError(f"{path}: is broken ({error}); delete it to have nothing checked") from error
     return digests
-
-
-def _blake2b(content=b""):
-    return hashlib.blake2b(content, digest_size=32)

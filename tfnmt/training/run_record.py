@@ -9,8 +9,8 @@ from pydantic import Field
 
 from tfnmt.configuration import Configuration, from_json
 from tfnmt.errors import UserError
-from tfnmt.files import atomic_write
-from tfnmt.training.digests import check_digests, file_digest
+from tfnmt.files import atomic_write, file_digest
+from tfnmt.training.digests import check_digests
 from tfnmt.training.model_directory import WEIGHTS, read_configuration, require_kind
 from tfnmt.training.replicas import Replicas
 

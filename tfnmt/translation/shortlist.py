@@ -5,7 +5,7 @@ and the most frequent words. Each sentence has its own list, and the probabiliti
 translation does not depend on the batch, although the logits of all lists of a batch are computed together.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -115,47 +115,3 @@ def load_shortlist(path: str | Path) -> Shortlist:
         if ids.size and not 0 <= ids.min() <= ids.max() < size:
             raise UserError(f"{path}: {name} has ids from {ids.min()} to {ids.max()}; allowed is 0 to {int(size) - 1}")
     return Shortlist(translations.astype(np.int32), frequent.astype(np.int32), int(size))
-
-
-def translation_table(
-    pairs: Iterable[tuple[Sequence[int], Sequence[int]]],
-    source_size: int,
-    target_size: int,
-    words_per_word: int,
-    iterations: int = 5,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The most probable translations of each source word, by IBM Model 1 (Brown et al. 1993).
-
-    Args:
-        pairs: (source ids, target ids). The source should end with END, which stands for Model 1's empty word.
-        source_size, target_size: the sizes of the vocabularies.
-        words_per_word: K, the number of translations of each source word.
-        iterations: of expectation maximization.
-
-    Returns:
-        (translations, counts): int32 [source_size, K], the most probable first, 0 where there are fewer; int64
-        [target_size], how often each target word occurs.
-    """
-    keys, owners, count, occurrences = [], [], 0, np.zeros(target_size, np.int64)
-    for source, target in pairs:
-        s, t = np.asarray(source, np.int64), np.asarray(target, np.int64)
-        np.add.at(occurrences, t, 1)
-        keys.append((s[np.newaxis, :] * target_size + t[:, np.newaxis]).ravel())
-        owners.append(count + np.repeat(np.arange(len(t)), len(s)))
-        count += len(t)
-    links, link = np.unique(np.concatenate(keys), return_inverse=True)  # a link: a source and a target word
-    owner = np.concatenate(owners)  # of each possible link, which occurrence of a target word it explains
-    source_of = links // target_size
-    p = np.ones(len(links))
-    for _ in range(iterations):
-        share = p[link]
-        share /= np.bincount(owner, share)[owner]
-        counted = np.bincount(link, share, len(links))
-        p = counted / np.bincount(source_of, counted)[source_of]
-    table = np.zeros([source_size, words_per_word], np.int32)
-    order = np.lexsort([-p, source_of])
-    rank = np.arange(len(order)) - np.searchsorted(source_of[order], source_of[order])
-    is_best = rank < words_per_word
-    best = order[is_best]
-    table[source_of[best], rank[is_best]] = links[best] % target_size
-    return table, occurrences

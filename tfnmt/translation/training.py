@@ -8,14 +8,21 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
-from tfnmt.data.lines import count_lines
-from tfnmt.data.pair_batches import count_dropped, evaluation_batches, training_batches
+from tfnmt.data.pair_batches import evaluation_batches
 from tfnmt.data.parallel import ParallelFiles
-from tfnmt.data.progress import log_waiting
 from tfnmt.data.samples.translation import write_sample
-from tfnmt.errors import errors_in
+from tfnmt.data.training_pairs import (
+    TrainingPairs,
+    batches_of,
+    check_records,
+    count,
+    pairs_in,
+    reading,
+    text_of,
+    tokenizers_of,
+)
 from tfnmt.files import file_errors
-from tfnmt.text.tokenizers import Tokenizer, load_tokenizer, make_tokenizers
+from tfnmt.text.tokenizers import Tokenizer, load_tokenizer
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.losses import MaskedCrossEntropy
 from tfnmt.training.metrics import Perplexity, TokenAccuracy
@@ -40,7 +47,7 @@ DEV_BATCH_SIZE = 64
 def train_translator(
     directory: str | Path,
     preset: Preset,
-    training_files: ParallelFiles | None = None,
+    training_files: TrainingPairs | None = None,
     dev_files: ParallelFiles | None = None,
     resume: bool = False,
     make_callbacks: Callable[[Translator, ParallelFiles], Sequence[keras.callbacks.Callback]] | None = None,
@@ -51,8 +58,8 @@ def train_translator(
     Args:
         directory: the model directory.
         preset: all that the run depends on, but the data.
-        training_files, dev_files: sentence pairs. None: the sample corpus, which is written to DIRECTORY/sample; of
-            a resumed run, its own files.
+        training_files, dev_files: sentence pairs; for training, records too, whose tokenizers and `text` take the place
+            of the preset's. None: the sample corpus, which is written to DIRECTORY/sample; of a resumed run, its own.
         resume: go on with the run in the directory. `preset` must be `started_preset` of it; only how long the run is,
             and how often it is saved, may have changed.
         make_callbacks: gives further Keras callbacks for the run of a model, scored on these dev files.
@@ -67,9 +74,12 @@ def train_translator(
         UserError: for everything wrong with the files, the configuration or the disk; another run writes there.
     """
     directory = Path(directory)
+    if not resume:
+        preset = preset.replace(text=text_of(training_files, preset.text))
     with open_run(directory, preset, resume, ("bleu", "loss"), replicas) as session:
         record = shared_record(replicas, lambda: _record(directory, training_files, dev_files, resume))
-        training_files, dev_files = (ParallelFiles(*paths) for paths in record.paths(directory))
+        training_paths, dev_paths = record.paths(directory)
+        training_files, dev_files = pairs_in(training_paths), ParallelFiles(*dev_paths)
         return _train(directory, preset, record, training_files, dev_files, resume, session, make_callbacks)
 
 
@@ -81,18 +91,16 @@ def _train(directory, preset, record, training_files, dev_files, resuming, sessi
     elif initial is not None:
         tokenizers = initial.tokenizers
     else:
-        with errors_in(training_files.source), log_waiting("learning the vocabulary"):
-            tokenizers = make_tokenizers(preset.text, *training_files.sides(), training.seed)
+        tokenizers = tokenizers_of(training_files, preset.text, training.seed)
+    check_records(training_files, tokenizers, training.initial or directory)
 
     replicas = session["replicas"]
     with replicas.scope():
         model, trained = _new_models(preset, tokenizers)
     if initial is not None:
         copy_weights(initial, trained, training.initial)
-    with errors_in(training_files.source):
-        pairs, total = training_files.pairs(), count_lines(training_files.source)
-        dropped = count_dropped(pairs, *tokenizers, preset.batching, total)
-    logger.info("%s: %s", training_files.source, dropped)
+    dropped = count(training_files, tokenizers, preset.batching)
+    logger.info("%s: %s", training_files.paths()[0], dropped)
     sizes = " and ".join(f"{tokenizer.vocabulary_size:,}" for tokenizer in tokenizers)
     logger.info("%s weights; vocabularies of %s", f"{model.count_params():,}", sizes)
     with replicas.scope():
@@ -100,7 +108,7 @@ def _train(directory, preset, record, training_files, dev_files, resuming, sessi
     trained.replicas = replicas
 
     def batches(epoch, skip):
-        return training_batches(training_files.pairs(), *tokenizers, preset.batching, training.seed, epoch, skip)
+        return batches_of(training_files, tokenizers, preset.batching, training.seed, epoch, skip)
 
     run = TrainingRun(
         directory=directory,
@@ -114,7 +122,8 @@ def _train(directory, preset, record, training_files, dev_files, resuming, sessi
         callbacks=make_callbacks(model, dev_files) if make_callbacks and replicas.is_chief else (),
     )
     replicas.from_chief(lambda: save_description(model, directory, preset, record, resuming))
-    progress = train(run)
+    with reading(training_files):
+        progress = train(run)
     if replicas.is_chief:
         load_weights(model, directory)
     return model, progress

@@ -18,6 +18,7 @@ WORKS = {
     "board": "the part of a training run's time that writing for TensorBoard takes",
     "memory": "what a training run holds after every epoch",
     "workers": "training by several workers beside one process: the same weights, and how much faster",
+    "prepare": "how fast a large corpus becomes records, batches and a shortlist, in how much memory",
     "read": "how fast a large file of pairs with trees becomes batches",
     "rnn": "a recurrent layer's training step, beside Keras's RNN and GRU",
     "versions": "training and searching, beside an earlier version of this project",

@@ -1,0 +1,58 @@
+"""Duplicates are found by hashes on disk, and the sample of the corpus has none."""
+
+import random
+
+import numpy as np
+import pytest
+
+from tfnmt.data.preparing.configuration import FilterConfiguration
+from tfnmt.data.preparing.duplicates import find_duplicates, first_duplicate, read_duplicates
+from tfnmt.data.preparing.inputs import Input, Part
+from tfnmt.data.preparing.parts import read_part, write_part
+from tfnmt.data.preparing.sample import sample_of_part
+
+FILES = Input(0, "a", "b")
+
+
+def write(directory, number, pairs):
+    """Write a part of these pairs; returns its name."""
+    sides = ("".join(f"{line}\n" for line in side).encode() for side in zip(*pairs, strict=True))
+    part = Part(FILES.part_name(number), 1 + 100 * number, *sides)
+    write_part(directory, FILES, part, FilterConfiguration())
+    return part.name
+
+
+def test_by_hand(tmp_path):
+    first = [("a dog", "ein Hund"), ("a cat", "eine Katze"), ("a  dog ", "ein Hund")]
+    second = [("a cat", "die Katze"), ("a cat", "eine Katze"), ("a dog", "ein Hund")]
+    names = [write(tmp_path, 0, first), write(tmp_path, 1, second)]
+    find_duplicates(tmp_path, names, 0, 1)
+    assert read_duplicates(tmp_path, 0).tolist() == [2]
+    assert read_duplicates(tmp_path, 1).tolist() == [1, 2]
+    assert first_duplicate(tmp_path) == (0, 2)
+    assert read_part(tmp_path, names[1])["line"].to_pylist() == [101, 102, 103]
+
+
+@pytest.mark.parametrize("ranges", [1, 7])
+def test_as_a_set_in_memory_finds_them(tmp_path, ranges):
+    draw = random.Random(1)
+    parts = [[(f"word {draw.randrange(40)}", "Wort") for _ in range(50)] for _ in range(3)]
+    names = [write(tmp_path, number, pairs) for number, pairs in enumerate(parts)]
+    for number in range(ranges):
+        find_duplicates(tmp_path, names, number, ranges)
+    seen = set()
+    for place, pairs in enumerate(parts):
+        expected = [row for row, pair in enumerate(pairs) if pair in seen or seen.add(pair)]
+        assert read_duplicates(tmp_path, place).tolist() == expected
+
+
+def test_a_sample_has_no_pair_twice_and_about_the_share_asked_for(tmp_path):
+    pairs = [(f"word {'abcdefghij'[n % 10]} {n // 2 % 500}", "Wort") for n in range(2000)]
+    name = write(tmp_path, 0, pairs)
+    find_duplicates(tmp_path, [name], 0, 1)
+    different = len(set(pairs))
+    whole = sample_of_part(tmp_path, name, 0, 1.0)
+    assert len(whole) == different == len(set(whole["source"].to_pylist()))
+    some = sample_of_part(tmp_path, name, 0, 0.25)["source"].to_pylist()
+    assert abs(len(some) - different / 4) < 4 * np.sqrt(different / 4)
+    assert set(some) < set(whole["source"].to_pylist())

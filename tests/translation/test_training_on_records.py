@@ -1,0 +1,86 @@
+"""Training on records: it goes on where it stopped, knows its files, and refuses what does not fit."""
+
+import numpy as np
+import pytest
+
+import tfnmt
+from tests.commands.calls import call
+from tests.data.records import write_records
+from tests.translation.test_training import small, write
+from tfnmt.data.parallel import ParallelFiles
+from tfnmt.data.samples.translation import sample_pairs
+from tfnmt.errors import UserError
+from tfnmt.text.tokenizer_configuration import TextConfiguration
+from tfnmt.text.tokenizers import WordTokenizer
+from tfnmt.training.run_record import started_preset
+from tfnmt.translation.presets import Preset
+from tfnmt.translation.training import train_translator
+
+TEXT = TextConfiguration(tokenizer="words", joint_vocabulary=False)
+CONSTANT = "schedule=constant"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Records of 60 pairs in three shards, and dev files."""
+    directory = tmp_path_factory.mktemp("data")
+    pairs = sample_pairs(60, 1, "train")
+    tokenizers = tuple(WordTokenizer.train(side) for side in zip(*pairs, strict=True))
+    dev = zip(*sample_pairs(20, 1, "dev"), strict=True)
+    dev = ParallelFiles(*(write(directory / f"dev.{number}", side) for number, side in enumerate(dev)))
+    return write_records(directory / "records", pairs, tokenizers, shard_pairs=20, text=TEXT), dev
+
+
+@pytest.fixture(scope="module")
+def trained(data, tmp_path_factory):
+    """The directory of a run of 9 steps, the second epoch's first among them."""
+    directory = tmp_path_factory.mktemp("run") / "model"
+    train_translator(directory, small("steps=9", CONSTANT), *data)
+    return directory
+
+
+def test_a_run_goes_on_where_it_stopped(data, trained, tmp_path):
+    for steps in (4, 9):  # in the middle of an epoch, and to the end
+        resume = (tmp_path / "run.json").exists()
+        preset = started_preset(tmp_path, Preset).override([f"steps={steps}"]) if resume else None
+        preset = preset or small(f"steps={steps}", CONSTANT)
+        model, _ = train_translator(tmp_path, preset, *(() if resume else data), resume=resume)
+    for weights, expected in zip(model.get_weights(), tfnmt.load(trained).get_weights(), strict=True):
+        np.testing.assert_array_equal(weights, expected)
+
+
+def test_a_run_has_the_tokenizers_of_its_records(data, trained):
+    assert started_preset(trained, Preset).text == TEXT
+    model = tfnmt.load(trained)
+    data[0].require_tokenizers(model.tokenizers, trained)
+
+
+def test_a_shortlist_is_made_of_records(data, trained, tmp_path):
+    options = ["--model", trained, "--words-per-word", 3, "--frequent", 5]
+    call("make-shortlist", *options, "--records", data[0].directory, "--output", tmp_path / "records.npz")
+    pairs = "".join("\t".join(pair) + "\n" for pair in sample_pairs(60, 1, "train"))
+    (tmp_path / "text.tsv").write_text(pairs, encoding="utf-8")
+    call("make-shortlist", *options, "--source", tmp_path / "text.tsv", "--output", tmp_path / "text.npz")
+    of_records, of_text = (np.load(tmp_path / name) for name in ("records.npz", "text.npz"))
+    for name in of_text.files:
+        np.testing.assert_array_equal(of_records[name], of_text[name])
+
+
+def test_what_does_not_fit_is_refused(data, trained, tmp_path):
+    records, dev = data
+    other = write_records(tmp_path / "other", sample_pairs(60, 2, "train"), records.tokenizers(), text=TEXT)
+    with pytest.raises(UserError, match="index.json: is not what the run in .* was started with"):
+        train_translator(trained, started_preset(trained, Preset), other, dev, resume=True)
+    words = tuple(WordTokenizer([f"w{number}" for number in range(50)]) for _ in range(2))
+    other = write_records(tmp_path / "words", [("w1", "w2")] * 9, words, text=TEXT)
+    with pytest.raises(UserError, match="its ids are not those of .*, whose vocabulary is another"):
+        train_translator(tmp_path / "new", small(f"initial={trained}", "epochs=1"), other, dev)
+    command = ["train-translator", "--output", tmp_path / "new", "--records", records.directory]
+    with pytest.raises(UserError, match="--dev-source is missing"):
+        call(*command)
+    with pytest.raises(UserError, match="--records takes the place of --source and --target"):
+        call(*command, "--source", "a", "--dev-source", "b")
+    with pytest.raises(UserError, match="has tokenizers of its own; leave out the --set that is about them"):
+        call(*command, "--dev-source", dev.source, "--dev-target", dev.target, "--set", "vocabulary_size=99")
+    with pytest.raises(UserError, match="--source or --records is missing"):
+        call("make-shortlist", "--model", trained, "--output", tmp_path / "list")

@@ -1,0 +1,179 @@
+"""The passes over a corpus, each a stream of Ray Data. What a pass has written is not done again.
+
+1. Filter: inputs → parts on disk, with the hashes of their pairs. One process reads an input, others filter its parts.
+2. Duplicates: ranges of hashes → the rows that are duplicates.
+3. Sample: parts → the text that the tokenizers are made from.
+4. Encode: parts → shards.
+"""
+
+import functools
+import logging
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+
+from tfnmt.data.preparing.configuration import FilterConfiguration
+from tfnmt.data.preparing.duplicates import PAIRS_AT_ONCE, find_duplicates
+from tfnmt.data.preparing.inputs import Input, Part, read_parts
+from tfnmt.data.preparing.parts import write_part
+from tfnmt.data.preparing.sample import sample_of_part
+from tfnmt.data.progress import FIRST_AFTER, SECONDS_BETWEEN
+from tfnmt.files import atomic_write
+
+logger = logging.getLogger(__name__)
+
+_LARGEST_BLOCK = 32 * 2**20
+"""Bytes of a block on its way from one process to another."""
+
+
+def filter_inputs(
+    ray: ModuleType, inputs: Sequence[Input], parts: Path, configuration: FilterConfiguration, lines: int
+) -> None:
+    """Pass 1: write the parts of all inputs, each of so many lines."""
+    left = [files for files in inputs if not _is_filtered(parts, files)]
+    if not left:
+        return
+    ray.data.DataContext.get_current().target_max_block_size = _LARGEST_BLOCK
+    rows = ray.data.from_items([{"place": place} for place in range(len(left))], override_num_blocks=len(left))
+    # Another share of a processor than filtering takes keeps Ray from doing both in one process.
+    read = rows.map_batches(
+        functools.partial(_read, left, parts, lines), batch_size=1, batch_format="pyarrow", num_cpus=0.5
+    )
+    written = read.map_batches(
+        functools.partial(_filter, inputs, parts, configuration), batch_size=1, batch_format="pyarrow", num_cpus=1
+    )
+    for _ in _logged(written.iter_rows(), "filtering"):
+        pass
+
+
+def mark_duplicates(ray: ModuleType, parts: Path, names: Sequence[str], pairs: int) -> None:
+    """Pass 2: write which rows of the parts are duplicates."""
+    ranges = pairs // PAIRS_AT_ONCE + 1
+    left = [number for number in range(ranges) if not (parts / f"duplicates-{number:05}.npy").exists()]
+    if not left:
+        return
+
+    def find(row: dict[str, Any]) -> dict[str, Any]:
+        find_duplicates(parts, names, row["number"], ranges)
+        return {"pairs": pairs // ranges}
+
+    rows = ray.data.from_items([{"number": number} for number in left], override_num_blocks=len(left))
+    for _ in _logged(rows.map(find, num_cpus=1).iter_rows(), "finding duplicates"):
+        pass
+
+
+def write_sample(ray: ModuleType, parts: Path, names: Sequence[str], share: float) -> tuple[Path, Path]:
+    """Pass 3: write a share of all pairs, in the order of the corpus; returns the files of both sides."""
+    source, target = parts / "sample.source", parts / "sample.target"
+    if target.exists():
+        return source, target
+
+    def draw(row: dict[str, Any]) -> dict[str, Any]:
+        table = sample_of_part(parts, names[row["place"]], row["place"], share)
+        sides = {side: "".join(f"{line}\n" for line in table[side].to_pylist()) for side in ("source", "target")}
+        return sides | {"pairs": len(table)}
+
+    ray.data.DataContext.get_current().execution_options.preserve_order = True
+    rows = ray.data.from_items([{"place": place} for place in range(len(names))], override_num_blocks=len(names))
+    with (
+        atomic_write(target) as target_part,
+        atomic_write(source) as source_part,  # in place before the target is
+        open(source_part, "w", encoding="utf-8") as sources,
+        open(target_part, "w", encoding="utf-8") as targets,
+    ):
+        for row in rows.map(draw, num_cpus=1).iter_rows():
+            sources.write(row["source"])
+            targets.write(row["target"])
+    ray.data.DataContext.get_current().execution_options.preserve_order = False
+    return source, target
+
+
+def encode_parts(
+    ray: ModuleType, directory: Path, parts: Path, names: Sequence[str], unique: bool, joint: bool
+) -> None:
+    """Pass 4: write the shards of all parts with the tokenizers in a directory, by a process for each processor."""
+    left = [place for place, name in enumerate(names) if not (directory / f"{name}.json").exists()]
+    if not left:
+        return
+    rows = ray.data.from_items(
+        [{"place": place, "name": names[place]} for place in left], override_num_blocks=len(left)
+    )
+    written = rows.map(functools.partial(_encode, directory, parts, unique, joint), num_cpus=1)
+    for _ in _logged(written.iter_rows(), "encoding"):
+        pass
+
+
+def _encode(directory: Path, parts: Path, unique: bool, joint: bool, row: dict[str, Any]) -> dict[str, Any]:
+    """Write a shard; returns the number of its pairs."""
+    from tfnmt.data.preparing.shards import write_shard
+
+    tokenizers = _tokenizers(directory, joint)
+    return {"pairs": write_shard(directory, parts, row["name"], row["place"], tokenizers, unique)}
+
+
+@functools.cache
+def _tokenizers(directory: Path, joint: bool) -> Any:
+    """The tokenizers, loaded once in a process. It has one thread, since there is a process for every processor."""
+    import tensorflow as tf
+
+    from tfnmt.text.tokenizers import load_tokenizer
+
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    source = load_tokenizer(directory, "source")
+    return source, source if joint else load_tokenizer(directory, "target")
+
+
+def _is_filtered(parts, files):
+    """Whether all parts of an input are written: the reader has left their number."""
+    path = parts / f"input-{files.number:05}.txt"
+    return path.exists() and all(
+        (parts / f"{files.part_name(part)}.json").exists() for part in range(int(path.read_text()))
+    )
+
+
+def _read(inputs: Sequence[Input], parts: Path, lines: int, batch: pa.Table) -> Iterator[pa.Table]:
+    """A batch of one input -> its parts, a row each."""
+    files = inputs[batch["place"][0].as_py()]
+    done = {path.stem for path in parts.glob(f"{files.part_name(0)[:5]}-*.json")}
+    number = 0
+    for part in read_parts(files, lines):
+        number += 1
+        if part.name not in done:
+            values = {"input": files.number, **part._asdict()}
+            yield pa.table({name: pa.array([value], _PART_TYPES[name]) for name, value in values.items()})
+    with atomic_write(parts / f"input-{files.number:05}.txt") as path:
+        path.write_text(str(number))
+
+
+_PART_TYPES = {
+    "input": pa.int64(),
+    "name": pa.string(),
+    "first_line": pa.int64(),
+    "source": pa.large_binary(),
+    "target": pa.large_binary(),
+}
+
+
+def _filter(inputs: Sequence[Input], parts: Path, configuration: FilterConfiguration, batch: pa.Table) -> pa.Table:
+    """A batch of one part -> the number of its pairs, when it is written."""
+    (row,) = batch.to_pylist()
+    files = inputs[row.pop("input")]
+    counts = write_part(parts, files, Part(**row), configuration)["dropped"]
+    return pa.table({"pairs": [sum(count["pairs"] for count in counts.values())]})
+
+
+def _logged(rows: Iterable[dict[str, Any]], doing: str) -> Iterator[dict[str, Any]]:
+    """The same rows; every ten seconds a line such as "filtering: 400,000 pairs, 50,000 a second"."""
+    began, due, pairs = time.monotonic(), float(FIRST_AFTER), 0
+    for row in rows:
+        yield row
+        pairs += row["pairs"]
+        seconds = time.monotonic() - began
+        if seconds >= due:
+            due = seconds + SECONDS_BETWEEN
+            logger.info("%s: %s pairs, %s a second", doing, f"{pairs:,}", f"{pairs / seconds:,.0f}")
