@@ -1,6 +1,6 @@
 """Parsing any number of lines in constant memory."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from tfnmt.classification.classifier import Classifier
 from tfnmt.classification.prediction import split_words
@@ -23,6 +23,15 @@ def parse_stream(model: Classifier, lines: Iterable[bytes], batch_size: int) -> 
     """
     model.parse([])  # a model that does not parse says so before input is read
     for batch in batch_lines(decode_lines(lines, "standard input"), batch_size):
-        has_words = [bool(split_words(line)) for line in batch]
-        trees = iter(model.parse([line for line, words in zip(batch, has_words, strict=True) if words], batch_size))
-        yield from (next(trees) if words else "" for words in has_words)
+        yield from parse_lines(model, batch, batch_size)
+
+
+def parse_lines(model: Classifier, lines: Sequence[str], batch_size: int) -> list[str]:
+    """The tree of each line in binary brackets; of a line without words an empty text.
+
+    Raises:
+        UserError: the model does not parse.
+    """
+    has_words = [bool(split_words(line)) for line in lines]
+    trees = iter(model.parse([line for line, words in zip(lines, has_words, strict=True) if words], batch_size))
+    return [next(trees) if words else "" for words in has_words]

@@ -9,6 +9,18 @@ if TYPE_CHECKING:
     from tfnmt.translation.search_configuration import SearchConfiguration
 
 
+_OUTPUT = """output:
+  A line holds the translation, then what is asked for, a TAB before each:
+  --scores      what translations are ordered by: the log-probability, which a beam divides by its length to the power
+                of --length-penalty and adds the coverage penalty to
+  --alignments  pairs i-j: each word j of the translation with the word i of the source that it attends to most, both
+                counted from 0. The attention of a word's subwords is added up on both sides. Where the model's own
+                tokenizer splits off punctuation, that counts as words.
+  With --n-best 2 or more, each line in gives up to so many lines out, best first: i ||| translation ||| score, and
+  ||| alignment, if that is asked for. i is the line, counted from 0.
+"""
+
+
 def add_search_options(parser: CommandParser) -> None:
     """Options with the names of the fields of `SearchConfiguration`, and --shortlist."""
     add = parser.add_argument
@@ -25,6 +37,29 @@ def add_search_options(parser: CommandParser) -> None:
         choices=("float32", "bfloat16"),
         help="of the decoder's matrix products, however weights are stored (default: float32)",
     )
+
+
+def add_translation_options(parser: CommandParser) -> None:
+    """What translates text has: the options of every search, and what is written of what it finds."""
+    parser.epilog = _OUTPUT
+    add = parser.add_argument
+    add_search_options(parser)
+    add("--method", default="beam", choices=("greedy", "sample", "beam"), help="how words are chosen (default: beam)")
+    add("--n-best", type=positive, default=1, metavar="N", help="translations of each line, up to K (default: 1)")
+    add("--coverage-penalty", type=float, default=0.0, metavar="B", help="for words left out (default: 0)")
+    add("--temperature", type=float, default=1.0, metavar="T", help="of sampling; under 1 it dares less (default: 1)")
+    add("--top-k", type=int, metavar="K", help="sample from the K most probable words only")
+    add("--top-p", type=float, metavar="P", help="sample from the most probable that have together probability P")
+    add("--seed", type=int, default=1, metavar="S", help="of sampling: the same one, the same text (default: 1)")
+    add(
+        "--replace-unk",
+        action="store_true",
+        dest="replace_unknown",
+        help="in place of <unk>, the source word that it attends to most",
+    )
+    add("--scores", action="store_true", help="add the score, after a TAB")
+    add("--alignments", action="store_true", help="add which words belong together, after a TAB")
+    add("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
 
 
 def search_configuration(arguments: argparse.Namespace) -> "SearchConfiguration":

@@ -1,37 +1,87 @@
-"""The lines of text files, plain or .gz, and of standard input: streamed, without TensorFlow."""
+"""The lines of text files, plain, .gz or .zst, and of standard input: streamed, without TensorFlow."""
 
+import contextlib
 import gzip
+import io
 import itertools
+import os
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, Any, TypeVar
 
 from tfnmt.errors import UserError
 
 BYTE_ORDER_MARK = "\ufeff"
 """Programs on Windows write it before UTF-8. It is not part of the text."""
 
+_GZIP_LEVEL = 6
+
 Item = TypeVar("Item")
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
-    """The lines of a file, plain or .gz, as `decode_lines` gives them.
+    """The lines of a file, plain, .gz or .zst, as `decode_lines` gives them.
 
     Raises:
         UserError: the file cannot be read, is broken or not UTF-8; raised when that line is reached.
     """
+    with open_lines(path) as file:
+        yield from decode_lines(file, path)
+
+
+@contextlib.contextmanager
+def open_lines(path: str | Path) -> Iterator[IO[bytes]]:
+    """A file of lines, opened for reading bytes; .gz and .zst are unpacked.
+
+    Raises:
+        UserError: the file cannot be read or is broken, then or within the block; or pyarrow is missing for .zst.
+    """
     try:
-        with (gzip.open if is_compressed(path) else open)(path, "rb") as file:
-            yield from decode_lines(file, path)
+        with _open_unpacked(path) as file:
+            yield file
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise UserError(f"{path}: a broken or incomplete .gz file: {error}") from error
     except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+        if error.errno is None:  # not from the file system, but from pyarrow
+            raise UserError(f"{path}: a broken or incomplete .zst file: {error}") from error
+        raise UserError(f"{path}: cannot be read: {os.strerror(error.errno)}") from error
+
+
+@contextlib.contextmanager
+def create_lines(path: str | Path) -> Iterator[IO[bytes]]:
+    """A new file for lines of bytes, packed if its name ends in .gz or .zst.
+
+    Raises:
+        UserError: pyarrow is missing for .zst. Errors of the file system stay what they are.
+    """
+    suffix = Path(path).suffix
+    with contextlib.ExitStack() as stack:
+        if suffix == ".zst":
+            yield stack.enter_context(_pyarrow(path).output_stream(str(path), compression="zstd"))
+            return
+        file: Any = stack.enter_context(open(path, "wb"))
+        if suffix == ".gz":  # no name and no time in it: the same lines give the same file
+            file = stack.enter_context(gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0))
+        yield file
+
+
+def _open_unpacked(path: str | Path) -> Any:
+    if Path(path).suffix == ".zst":
+        return io.BufferedReader(_pyarrow(path).input_stream(str(path), compression="zstd"))
+    return (gzip.open if is_compressed(path) else open)(path, "rb")
+
+
+def _pyarrow(path: str | Path) -> Any:
+    try:
+        import pyarrow
+    except ModuleNotFoundError as error:
+        raise UserError(f"{path}: for .zst, pyarrow is missing: pip install 'tfnmt[ray]'") from error
+    return pyarrow
 
 
 def decode_lines(lines: Iterable[bytes], file: str | Path) -> Iterator[str]:
-    """Lines of bytes as text, without their ends, carriage returns and byte order marks, as TextLineDataset reads them.
+    """Lines of bytes as text, as `decode_line` gives them.
 
     Args:
         lines: such as a file or standard input opened for reading bytes.
@@ -40,17 +90,30 @@ def decode_lines(lines: Iterable[bytes], file: str | Path) -> Iterator[str]:
     Raises:
         UserError: a line is not UTF-8; names it.
     """
-    for number, line in enumerate(lines, start=1):
-        if not line.strip(b"\r"):
-            return  # the end of the file, after the last line feed: no line for TextLineDataset
-        line = line.removesuffix(b"\n").replace(b"\r", b"").removeprefix(BYTE_ORDER_MARK.encode())
+    for number, line in enumerate(whole_lines(lines), start=1):
         try:
-            yield line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise UserError(
-                f"{file}, line {number}: not UTF-8 (byte 0x{line[error.start]:02x} at byte {error.start + 1} "
-                "of the line): convert it to UTF-8"
-            ) from error
+            yield decode_line(line)
+        except UserError as error:
+            raise UserError(f"{file}, line {number}: {error}: convert it to UTF-8") from error
+
+
+def whole_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The same lines, without what is no line for TextLineDataset: carriage returns alone after the last line feed."""
+    return itertools.takewhile(lambda line: line.strip(b"\r"), lines)
+
+
+def decode_line(line: bytes) -> str:
+    """A line as text, without its end, carriage returns and byte order mark, as TextLineDataset reads it.
+
+    Raises:
+        UserError: it is not UTF-8.
+    """
+    line = line.removesuffix(b"\n").replace(b"\r", b"").removeprefix(BYTE_ORDER_MARK.encode())
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        place = f"byte 0x{line[error.start]:02x} at byte {error.start + 1} of the line"
+        raise UserError(f"not UTF-8 ({place})") from error
 
 
 def batch_lines(lines: Iterable[Item], size: int) -> Iterator[list[Item]]:
@@ -76,7 +139,7 @@ def batch_lines(lines: Iterable[Item], size: int) -> Iterator[list[Item]]:
 
 def count_lines(path: str | Path) -> int | None:
     """The number of lines of a plain file, a quick look; None of a compressed one or one that cannot be read."""
-    if is_compressed(path) or not Path(path).is_file():
+    if Path(path).suffix in (".gz", ".zst") or not Path(path).is_file():
         return None
     try:
         with open(path, "rb") as file:

@@ -55,16 +55,21 @@ def truncate_long(
         maximum_length: tokens that a translator reads; a warning is logged for each longer sentence.
         file: where the sentences come from, for the warnings.
     """
-    longest = LONGEST_TOKEN * maximum_length
     for line, sentence in enumerate(sentences, start=1):
-        if len(sentence) >= maximum_length:  # fewer characters cannot be more tokens
-            text = sentence[:longest]
-            tokens = int(tokenizer.encode([text]).row_lengths()[0])
-            if tokens > maximum_length or text != sentence:
-                place = f"{file}, line {line:,}"
-                logger.warning("%s: too long, only its first %d tokens are translated", place, maximum_length)
-            sentence = text
+        sentence, is_too_long = truncated(sentence, tokenizer, maximum_length)
+        if is_too_long:
+            place = f"{file}, line {line:,}"
+            logger.warning("%s: too long, only its first %d tokens are translated", place, maximum_length)
         yield sentence
+
+
+def truncated(sentence: str, tokenizer: Tokenizer, maximum_length: int) -> tuple[str, bool]:
+    """A sentence without the characters that are surely beyond `maximum_length` tokens, and whether it has more."""
+    if len(sentence) < maximum_length:  # fewer characters cannot be more tokens
+        return sentence, False
+    text = sentence[: LONGEST_TOKEN * maximum_length]
+    tokens = int(tokenizer.encode([text]).row_lengths()[0])
+    return text, tokens > maximum_length or text != sentence
 
 
 def _with_prefixes(sentences, prefixes):

@@ -10,6 +10,7 @@ from tfnmt.commands.parser import CommandParser
 WORKS = {
     "train-translator": "target words a second in training a translator",
     "translate": "sentences a second in translating, and how near that is to the floor",
+    "corpus": "lines a second of translate-corpus beside translate, and with two kills on the way",
     "serve": "requests a second that the server answers, one sentence each, and how soon",
     "start-stop": "how long the server takes to start, and to stop",
     "worst-requests": "the most that one request can take of the server",

@@ -1,0 +1,142 @@
+"""Corpora from the command line, by processes that are killed."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.commands.calls import call, start
+from tfnmt.corpus.pool import room_for
+from tfnmt.data.lines import create_lines, open_lines
+from tfnmt.data.samples.translation import sample_pairs
+from tfnmt.errors import UserError
+from tfnmt_programs.soak.processes import descendants, replicas
+
+SEARCH = ["--beam-size", 2, "--scores", "--alignments", "--batch-size", 1]
+SHARD_LINES = 50
+LINES = {"a.en": 240, "b.en.gz": 250, "c.en.zst": 110}
+NOT_UTF8 = b"b\xff\n"
+
+
+@pytest.fixture(autouse=True)
+def no_cluster(monkeypatch):
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Files of the sample's sentences, plain and packed, two lines of which are not UTF-8."""
+    directory = tmp_path_factory.mktemp("corpus")
+    sentences = iter(f"{source}\n".encode() for source, _ in sample_pairs(sum(LINES.values()), 3, "train"))
+    for name, count in LINES.items():
+        lines = [next(sentences) for _ in range(count)]
+        if name == "a.en":
+            lines[7] = lines[60] = NOT_UTF8
+        with create_lines(directory / name) as file:
+            file.writelines(lines)
+    return directory
+
+
+def read(path):
+    with open_lines(path) as file:
+        return file.read()
+
+
+def wait_until(condition, process):
+    while not condition():
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.01)
+
+
+def parts(output):
+    """The shards that are done, of files that are not whole."""
+    return {(path.parent.name, int(path.name)) for path in output.glob("unfinished/*/*") if path.name.isdecimal()}
+
+
+def lines_done(output):
+    """How many lines those shards and the whole files have."""
+    of_parts = (min(SHARD_LINES, LINES[name] - number * SHARD_LINES) for name, number in parts(output))
+    return sum(of_parts) + sum(count for name, count in LINES.items() if (output / name).exists())
+
+
+def test_killed_twice_every_line_is_there_once(translator, corpus, printed, tmp_path):
+    output = tmp_path / "output"
+    options = ["--model", translator, "--input", f"{corpus}/*.en*", "--output", output, *SEARCH]
+    process = start("translate-corpus", *options, "--replicas", 2, stdout=subprocess.PIPE)
+    wait_until(lambda: parts(output) and len(replicas(process.pid)) == 2, process)
+    before = lines_done(output)
+    os.kill(replicas(process.pid)[0], signal.SIGKILL)
+    wait_until(lambda: lines_done(output) > before, process)
+    started = descendants(process.pid)
+    process.kill()
+    process.communicate()
+    while any(os.path.exists(f"/proc/{pid}/exe") for pid in started):  # all that Ray has started ends, too
+        time.sleep(0.01)
+    done = lines_done(output)
+    assert before < done < sum(LINES.values())
+
+    left = sum(LINES.values()) - done
+    assert call("translate-corpus", *options) == f"{output}: files: 3, lines done now: {left:,}\n"
+    text = b"".join(read(corpus / name) for name in LINES).replace(NOT_UTF8, b"\n")
+    expected = printed("translate", text, "--model", translator, *SEARCH).splitlines()
+    for name, count in LINES.items():
+        assert read(output / name).decode().splitlines() == expected[:count]
+        del expected[:count]
+    problems = "line {}: not UTF-8 (byte 0xff at byte 2 of the line); its output is empty\n"
+    assert (output / "a.en.problems").read_text() == problems.format(8) + problems.format(61)
+    assert sorted(path.name for path in output.iterdir()) == sorted([*LINES, "a.en.problems", "corpus.json"])
+    assert call("translate-corpus", *options) == f"{output}: files: 3, lines done now: 0\n"
+
+
+def test_trees(parser, corpus, printed, tmp_path):
+    options = ["--model", parser, "--input", corpus / "c.en.zst", "--output", tmp_path, "--replicas", 1]
+    assert call("parse-corpus", *options).endswith(f"files: 1, lines done now: {LINES['c.en.zst']}\n")
+    text = read(corpus / "c.en.zst")
+    assert read(tmp_path / "c.en.zst").decode() == printed("parse", text, "--model", parser)
+
+
+def test_mistakes_are_one_line(translator, parser, corpus, tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        silent = f"127.0.0.1:{closed.getsockname()[1]}"
+    good = {"--model": translator, "--input": corpus / "a.en", "--output": tmp_path / "output"}
+    for change, complaint in (
+        ({"--model": tmp_path / "none"}, "none: there is no such model directory"),
+        ({"--model": parser}, "is no translator, but a classifier"),
+        ({"--input": tmp_path / "*.en"}, "no file matches"),
+        ({"--output": tmp_path / "file"}, "file: cannot be written"),
+        ({"--n-best": 9}, "n_best=9: allowed is 1 to 5"),
+        ({"--shortlist": tmp_path / "none"}, "none: cannot be read"),
+    ):
+        options = [word for option in (good | change).items() for word in option]
+        with pytest.raises(UserError, match=complaint):
+            call("translate-corpus", *options)
+    options = [word for option in good.items() for word in option]
+    monkeypatch.setenv("RAY_ADDRESS", silent)
+    with pytest.raises(UserError, match=f"{silent}: the cluster does not answer"):
+        call("translate-corpus", *options)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UserError, match=r"pip install 'tfnmt\[ray\]'"):
+        call("translate-corpus", *options)
+
+
+def test_mistakes_that_only_ray_sees(translator, corpus, tmp_path):
+    options = ["--input", corpus / "a.en", "--output", tmp_path / "output"]
+    with pytest.raises(UserError, match="--replicas 1 --threads 4096: there is room for 0 such processes on the proc"):
+        call("translate-corpus", "--model", translator, *options, "--threads", 4096)
+    with pytest.raises(UserError, match="banned_words=not a word: allowed is words that are one token"):
+        call("translate-corpus", "--model", translator, *options, "--banned-words", "not a word")
+
+
+def test_room_is_on_one_node():
+    def node(**resources):
+        return {"Alive": True, "Resources": resources}
+
+    assert room_for([node(CPU=2.0), node(CPU=5.0), node(memory=1.0)], 2) == (False, 3)
+    assert room_for([node(CPU=8.0, GPU=2.0), node(CPU=8.0), node(CPU=1.0, GPU=4.0)], 1) == (True, 3)
+    assert room_for([node(CPU=8.0), {"Alive": False, "Resources": {"CPU": 8.0}}], 4) == (False, 2)

@@ -1,0 +1,167 @@
+"""The output folder: what is done is not done again, and belongs to one task."""
+
+import gzip
+import os
+
+import pytest
+
+from tfnmt.corpus.folder import open_folder
+from tfnmt.corpus.process import find_inputs
+from tfnmt.corpus.shards import Result
+from tfnmt.corpus.tasks import Task
+from tfnmt.data.lines import create_lines, read_lines
+from tfnmt.errors import UserError
+
+
+class Louder(Task):
+    """Capital letters, by a task of three lines a shard."""
+
+    weights: str
+    louder: bool = True
+
+    @property
+    def files(self):
+        return (self.weights,)
+
+    @property
+    def shard_lines(self):
+        return 3
+
+    def load(self):
+        raise NotImplementedError
+
+
+@pytest.fixture
+def task(tmp_path):
+    (tmp_path / "weights").write_bytes(b"1")
+    return Louder(weights=str(tmp_path / "weights"))
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    """Files of 7, 6, 1 and 0 lines."""
+    paths = [tmp_path / name for name in ("a.gz", "b.zst", "c", "empty")]
+    for path, count in zip(paths, (7, 6, 1, 0), strict=True):
+        with create_lines(path) as file:
+            file.write(b"".join(b"%s%d\n" % (path.stem.encode(), i) for i in range(count)))
+    return paths
+
+
+def result_of(shard):
+    problems = [f"line {shard.first + 1}: bad"] if shard.number == 1 else []
+    return Result(shard.file, shard.number, len(shard.lines), b"".join(shard.lines).upper(), problems)
+
+
+def do(task, inputs, output, at_most=100):
+    """Work on shards in an order that is not theirs; the names and numbers of those that were done."""
+    with open_folder(output, task, inputs) as folder:
+        shards = list(folder.shards_to_do())[::-1][:at_most]
+        for shard in shards:
+            folder.write(result_of(shard))
+        return [(shard.file, shard.number) for shard in shards]
+
+
+def test_shards_are_done_once_and_joined(task, inputs, tmp_path, logged):
+    output = tmp_path / "output"
+    first = do(task, inputs, output, at_most=2)
+    assert first == [("c", 0), ("b.zst", 1)]
+    assert sorted(path.name for path in output.iterdir()) == ["c", "corpus.json", "empty", "unfinished"]
+    for torn in ("part-0", "0.problems"):  # what a kill leaves behind does not count
+        (output / "unfinished" / "b.zst" / torn).write_text("torn\n")
+    second = do(task, inputs, output)
+    assert sorted(first + second) == [*(("a.gz", i) for i in range(3)), ("b.zst", 0), ("b.zst", 1), ("c", 0)]
+    assert do(task, inputs, output) == []
+    for path in inputs:
+        assert list(read_lines(output / path.name)) == [line.upper() for line in read_lines(path)]
+    assert (output / "a.gz").read_bytes()[:2] == b"\x1f\x8b" and (output / "b.zst").read_bytes()[:2] == b"\x28\xb5"
+    assert (output / "a.gz.problems").read_text() == "line 4: bad\n"
+    assert set(logged()) == {f"{output / name}, line 4: bad" for name in ("a.gz", "b.zst")}
+    assert not (output / "unfinished").exists()
+
+
+def test_a_file_without_its_last_line_feed_and_an_input_that_has_come(task, inputs, tmp_path):
+    do(task, inputs[2:3], tmp_path / "output")
+    late = tmp_path / "late"
+    late.write_bytes(b"one\r\ntwo")
+    assert do(task, [inputs[2], late], tmp_path / "output") == [("late", 0)]
+    assert (tmp_path / "output" / "late").read_bytes() == b"ONE\r\nTWO"
+
+
+def test_an_input_that_has_changed_is_done_again(task, inputs, tmp_path, logged):
+    output = tmp_path / "output"
+    do(task, inputs, output, at_most=4)
+    inputs[2].write_bytes(b"new\n")
+    with gzip.open(inputs[0], "wb") as file:
+        file.write(b"".join(b"new %d\n" % i for i in range(4)))
+    assert do(task, inputs, output) == [("c", 0), ("a.gz", 1), ("a.gz", 0)]
+    assert list(read_lines(output / "a.gz")) == [f"NEW {i}" for i in range(4)]
+    assert (output / "c").read_bytes() == b"NEW\n"
+    assert f"{inputs[2]}: has changed since it was read: it is done again" in logged()
+
+
+def test_another_task_does_not_go_on(task, inputs, tmp_path):
+    output = tmp_path / "output"
+    do(task, inputs, output, at_most=1)
+    with pytest.raises(UserError, match=r"corpus\.json: was begun with another louder: give the same options"):
+        do(task.replace(louder=False), inputs, output)
+    (tmp_path / "weights").write_bytes(b"2")
+    with pytest.raises(UserError, match="another content of the model's files"):
+        do(task, inputs, output)
+    (output / "corpus.json").write_text("[")
+    with pytest.raises(UserError, match=r"corpus\.json: is broken"):
+        do(task, inputs, output)
+
+
+def test_other_files_stay(task, inputs, tmp_path):
+    output = tmp_path / "output"
+    output.mkdir()
+    (output / "c").write_text("mine")
+    with pytest.raises(UserError, match="c: is there already, and not of this corpus"):
+        do(task, inputs, output)
+    assert [path.name for path in output.iterdir()] == ["c"] and (output / "c").read_text() == "mine"
+    with pytest.raises(UserError, match=r"c: cannot be written \(File exists\); name another --output"):
+        do(task, inputs, output / "c")
+
+
+def test_a_command_that_came_to_nothing_leaves_nothing(task, inputs, tmp_path):
+    assert do(task, inputs[2:3], tmp_path / "output", at_most=0) == []
+    assert not (tmp_path / "output").exists()
+
+
+def test_one_process_at_a_time(task, inputs, tmp_path):
+    with (
+        open_folder(tmp_path / "output", task, inputs),
+        pytest.raises(UserError, match="another run is writing there"),
+        open_folder(tmp_path / "output", task, inputs),
+    ):
+        pass
+
+
+def test_a_broken_file_ends_after_the_shards_before(task, inputs, tmp_path):
+    for name, kept in (("a.gz", 40), ("b.zst", 20)):
+        broken = tmp_path / f"broken-{name}"
+        broken.write_bytes((tmp_path / name).read_bytes()[:kept])
+        with pytest.raises(UserError, match=rf"{broken.name}: a broken or incomplete \.\w+ file: "):
+            do(task, [inputs[2], broken], tmp_path / f"output-{name}")
+
+
+def test_inputs_are_found(tmp_path):
+    for name in ("x/b.en", "x/a.en", "x/[c].en", "y/a.en"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    os.mkdir(tmp_path / "x" / "folder.en")
+
+    def find(*patterns, output="z"):
+        return [str(path.relative_to(tmp_path)) for path in find_inputs([f"{tmp_path}/{p}" for p in patterns], output)]
+
+    assert find("x/b.en", "x/*.en") == ["x/b.en", "x/[c].en", "x/a.en"]
+    assert find("x/[c].en") == ["x/[c].en"]
+    for patterns, complaint in (
+        (["x/*.de"], "no file matches"),
+        (["x/folder.en"], "no file matches"),
+        (["x/a.en", "y/a.en"], "files of the same name would have the same output"),
+    ):
+        with pytest.raises(UserError, match=complaint):
+            find(*patterns)
+    with pytest.raises(UserError, match="is in the output folder itself"):
+        find("x/a.en", output=tmp_path / "x")

@@ -1,0 +1,33 @@
+"""Classify the lines of any number of files by several processes, on one machine or on a cluster: a label for each.
+
+A line holds what the model's task reads: a sentence, or two with a TAB between them, in brackets where the model needs
+parses. A line that cannot be read is reported in FILE.problems, and its output is empty. Options, kills and clusters
+are as with `tfnmt translate-corpus`.
+"""
+
+import argparse
+from pathlib import Path
+from typing import TextIO
+
+from tfnmt.commands.corpus_options import add_classifier_options, add_corpus_options, process
+from tfnmt.commands.parser import CommandParser
+
+
+def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
+    add_classifier_options(parser)
+    add_corpus_options(parser)
+
+
+def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
+    from tfnmt.corpus.classification import ClassificationTask
+    from tfnmt.training.model_directory import require_kind
+
+    require_kind(arguments.model, "classifier")
+    task = ClassificationTask(
+        model=str(Path(arguments.model).absolute()),
+        batch_size=arguments.batch_size,
+        maximum_words=arguments.maximum_words,
+    )
+    process(task, arguments, output)

@@ -1,0 +1,41 @@
+"""What the commands that work on a corpus have in common."""
+
+import argparse
+from typing import TYPE_CHECKING, TextIO
+
+from tfnmt.commands.parser import CommandParser, positive
+
+if TYPE_CHECKING:
+    from tfnmt.corpus.tasks import Task
+
+
+def add_corpus_options(parser: CommandParser) -> None:
+    """Where the lines are, where the output goes, and how many processes work."""
+    add = parser.add_argument
+    add("--input", required=True, nargs="+", metavar="F", help="files or globs; .gz and .zst too")
+    add("--output", required=True, metavar="DIR", help="a folder for the output: a file for each, of the same name")
+    add(
+        "--replicas",
+        type=positive,
+        metavar="N",
+        help="processes, each with the model (default: one on each GPU; without one, as many as --threads lets)",
+    )
+    add("--threads", type=positive, default=1, metavar="N", help="processors of each process (default: 1)")
+
+
+def add_classifier_options(parser: CommandParser) -> None:
+    """Which classifier reads the lines, and how many at once."""
+    add = parser.add_argument
+    add("--model", required=True, metavar="DIR", help="the model directory")
+    add("--batch-size", type=positive, default=64, metavar="N", help="lines at once (default: 64)")
+    words = "a sentence with more is reported, its output empty (default: 1000)"
+    add("--maximum-words", type=positive, default=1000, metavar="N", help=words)
+
+
+def process(task: "Task", arguments: argparse.Namespace, output: TextIO) -> None:
+    """Do the task with every line, and print how many there were."""
+    from tfnmt.corpus.process import find_inputs, process_corpus
+
+    inputs = find_inputs(arguments.input, arguments.output)
+    lines = process_corpus(task, inputs, arguments.output, arguments.replicas, arguments.threads)
+    print(f"{arguments.output}: files: {len(inputs):,}, lines done now: {lines:,}", file=output)

@@ -1,0 +1,80 @@
+"""corpus.json: what was begun in an output folder, so that only the same is continued there."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import Field
+
+from tfnmt.configuration import Configuration, from_json
+from tfnmt.corpus.tasks import Task
+from tfnmt.errors import UserError
+from tfnmt.files import atomic_write
+from tfnmt.training.digests import file_digest
+
+RECORD = "corpus.json"
+
+
+class InputFile(Configuration):
+    """A file of the corpus, as it was when it was first read."""
+
+    size: int = Field(description="bytes")
+    modified: int = Field(description="when it was last changed, in nanoseconds since 1970")
+
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        """What is true of a file now."""
+        status = path.stat()
+        return cls(size=status.st_size, modified=status.st_mtime_ns)
+
+
+class CorpusRecord(Configuration):
+    """What was begun in an output folder."""
+
+    task: dict[str, Any] = Field(description="all options of the task")
+    digests: tuple[str, ...] = Field(description="of the task's files, BLAKE2b", strict=False)
+    inputs: dict[str, InputFile] = Field(description="by the name of the output")
+
+    @classmethod
+    def of(cls, task: Task, inputs: Sequence[Path]) -> Self:
+        """The record of a task that begins with these files now."""
+        return cls(
+            task={"kind": type(task).__name__, **task.model_dump(mode="json")},
+            digests=tuple(map(file_digest, task.files)),
+            inputs={path.name: InputFile.of(path) for path in inputs},
+        )
+
+    @classmethod
+    def read(cls, folder: Path) -> Self | None:
+        """The record in a folder; None if nothing was begun there."""
+        path = folder / RECORD
+        if not path.exists():
+            return None
+        try:
+            return from_json(cls, json.loads(path.read_text(encoding="utf-8")), path)
+        except (OSError, ValueError, RecursionError) as error:
+            raise UserError(f"{path}: is broken ({error}); name another --output") from error
+
+    def continued(self, now: Self, folder: Path) -> Self:
+        """The record of the same task that goes on, with files that may have come or have changed.
+
+        Raises:
+            UserError: it is not the same task.
+        """
+        if self.task["kind"] != now.task["kind"]:
+            different = ["kind of task"]
+        else:
+            different = [key.replace("_", " ") for key, value in now.task.items() if self.task.get(key) != value]
+            different += ["content of the model's files"] * (self.digests != now.digests)
+        if different:
+            raise UserError(
+                f"{folder / RECORD}: was begun with another {different[0]}: give the same options, or name another"
+                " --output"
+            )
+        return type(self)(task=self.task, digests=self.digests, inputs=self.inputs | now.inputs)
+
+    def save(self, folder: Path) -> None:
+        """Write corpus.json."""
+        with atomic_write(folder / RECORD) as part:
+            part.write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
