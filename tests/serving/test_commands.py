@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 
 from tests.commands.calls import call
@@ -15,6 +16,7 @@ from tfnmt.commands.demo import translated_by_a_server
 from tfnmt.errors import UserError
 from tfnmt.training.model_directory import save_configuration, save_tokenizers, save_weights
 from tfnmt.translation.configuration import TranslatorConfiguration
+from tfnmt.translation.shortlist import Shortlist
 from tfnmt_programs.asking import grpc_asker, rest_asker
 from tfnmt_programs.benchmarks.serving import in_process_rate, server_figures
 
@@ -67,6 +69,19 @@ def test_export(small_model, tmp_path):
     ):
         with pytest.raises(UserError, match=complaint):
             call("export", "--model", directory, *options, *wrong)
+
+
+def test_quantized_weights_are_compared_with_the_same_search(small_model, tmp_path):
+    directory = tmp_path / "model"
+    save_tokenizers(small_model, directory)
+    save_configuration(small_model, directory)
+    save_weights(small_model, directory)
+    source, target = (tokenizer.vocabulary_size for tokenizer in small_model.tokenizers)
+    Shortlist(np.full([source, 1], 4), [5], target).save(tmp_path / "two.npz")  # two words: few ways to differ
+    options = ["--name", "small", "--output", tmp_path / "served", "--shortlist", tmp_path / "two.npz"]
+    figures = call("export", "--model", directory, *options, "--beam-size", 1, "--quantize", "float16").splitlines()
+    (equal,) = (int(line.split()[-1]) for line in figures if "equal outputs" in line)
+    assert equal > 90
 
 
 def test_client(echoes, tmp_path, start, asked):

@@ -61,7 +61,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         references: list[str] | None = [target for _, target in pairs]
         if servable.kind == "classifier":
             texts, references = [_right_branching(text) for text in texts], None
-        whole = create_servable(models, search)
+        whole = create_servable(models, search, shortlist=shortlist)
         print_figures(compare_with_float32(path, whole, texts, references, arguments.bleu_tokenize), False, output)
 
 
