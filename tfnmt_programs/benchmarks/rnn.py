@@ -5,7 +5,6 @@ A step is the layer's forward pass, a loss of all its outputs, and the gradients
 """
 
 import statistics
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from tfnmt.layers.cells import GRUCell
 from tfnmt.layers.rnn import RNN
 from tfnmt_programs.benchmarks.alternation import alternate
 from tfnmt_programs.benchmarks.machine_rates import machine_rate
+from tfnmt_programs.measuring import seconds_of
 
 LAYERS = {
     "ours": lambda units: RNN(GRUCell(units), return_sequences=True),
@@ -86,7 +86,4 @@ def training_step(layer: keras.layers.Layer, shape: Shape) -> Callable[[], list[
 
 
 def _steps_per_second(step, repetitions=1):
-    start = time.perf_counter()
-    for _ in range(repetitions):
-        step()[-1].numpy()
-    return repetitions / (time.perf_counter() - start)
+    return repetitions / sum(seconds_of(step) for _ in range(repetitions))
