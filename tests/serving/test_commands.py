@@ -94,11 +94,11 @@ def test_client(echoes, tmp_path, start, asked):
         assert asked(b"", *there) == ""
         many = [" ".join(["w"] * 300)] * 40  # more tokens than one request may have
         assert asked("\n".join(many).encode(), *there) == "".join(f"one:{line}\n" for line in many)
-        assert asked(b"a\r\n\n", *there) == "one:a\none:\n"
+        assert asked(b"\xef\xbb\xbfa\r\n\n", *there) == "one:a\none:\n"  # with a byte order mark
         assert asked("ä\tb\n".encode(), *there, "--signature", "pair") == '{"both": "ä|b"}\n'
         for text, signature, complaint in (
             (b"a\n", "pair", "line 1: 1 fields; expected source TAB target"),
-            (b"a\n\xff\n", "serving_default", "line 2: byte 1 is not UTF-8"),
+            (b"a\n\xff\n", "serving_default", r"standard input, line 2: not UTF-8 \(byte 0xff at byte 1"),
             (b"a\n", "other", "echo has no signature 'other'; it has number, pair, serving_default, slow, wide"),
             (b"1\n2\nx\n4\n", "number", "standard input, line 3: .*could not correctly convert string: x"),
             (b"a\n" + b"a " * 501, "wide", "standard input, line 2: .* of 501 tokens: at most 500 are allowed"),

@@ -5,13 +5,13 @@ signature of two inputs, each line has both texts with a TAB between them.
 """
 
 import argparse
-import itertools
 import json
 import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
 
 from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.data.lines import batch_lines, decode_lines
 from tfnmt.errors import UserError
 
 REQUEST_SIZE = 32  # lines in one request: no more than max_batch_size in batching.config
@@ -45,11 +45,9 @@ def _answers(client: Any, arguments: argparse.Namespace) -> Iterator[str]:
     if arguments.signature not in signatures:
         raise UserError(f"{arguments.model} has no signature {arguments.signature!r}; it has {', '.join(signatures)}")
     names = signatures[arguments.signature]["inputs"]  # in alphabetical order: source before target
-    lines = enumerate(sys.stdin.buffer, start=1)
-    while window := list(itertools.islice(lines, REQUEST_SIZE)):
-        yield from _answers_to(
-            [(number, _fields(number, line, names)) for number, line in window], names, client, arguments
-        )
+    lines = enumerate(decode_lines(sys.stdin.buffer, "standard input"), start=1)
+    for window in batch_lines(((number, _fields(number, line, names)) for number, line in lines), REQUEST_SIZE):
+        yield from _answers_to(window, names, client, arguments)
 
 
 def _answers_to(
@@ -75,13 +73,9 @@ def _answers_to(
         yield _formatted(dict(zip(outputs, row, strict=True)), arguments.signature)
 
 
-def _fields(number: int, line: bytes, names: list[str]) -> list[str]:
+def _fields(number: int, line: str, names: list[str]) -> list[str]:
     """The fields of a line, one for each input."""
-    try:
-        text = line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(f"standard input, line {number:,}: byte {error.start + 1} is not UTF-8") from error
-    values = text.split("\t") if len(names) > 1 else [text]
+    values = line.split("\t") if len(names) > 1 else [line]
     if len(values) != len(names):
         raise UserError(f"standard input, line {number:,}: {len(values)} fields; expected {' TAB '.join(names)}")
     return values
