@@ -8,7 +8,7 @@ from pydantic import Field
 
 from tfnmt.configuration import Configuration, require
 from tfnmt.search.compaction import remove_finished, rows_of, scatter_rows, update_sentences
-from tfnmt.search.ops import batch_major, dynamic_array, top_k, zero_unless
+from tfnmt.search.ops import batch_major, dynamic_array, positions, top_k, zero_unless
 from tfnmt.search.step import NEG_INF, SearchResult, StepFunction
 from tfnmt.shapes import any_rows
 
@@ -70,7 +70,7 @@ def beam_search(
         c.coverage_penalty,
         "0, for a model without attention",
     )
-    batch = tf.size(maximum_lengths)
+    batch, maximum_lengths = tf.size(maximum_lengths), tf.cast(maximum_lengths, tf.int64)
     number_of_results = beam_size if number_of_results is None else number_of_results
 
     def unfinished(loop):
@@ -78,17 +78,18 @@ def beam_search(
 
     def body(loop):
         i, limits, covered = loop["i"], loop["maximum_lengths"], loop["covered"]
+        length = tf.cast(i, tf.int64)
         rows_in_batch = tf.reshape(rows_of(loop["sentence_indices"], beam_size), [-1])
-        log_probabilities, states, auxiliary = step(loop["ids"], loop["states"], loop["memory"])
+        log_probabilities, states, auxiliary = step(tf.cast(loop["ids"], tf.int32), loop["states"], loop["memory"])
         candidates = _candidates(log_probabilities, loop["log_p"], end)
-        finished_log_p, rows = _finished(candidates, loop["log_p"], i >= limits)
+        finished_log_p, rows = _finished(candidates, loop["log_p"], length >= limits)
         scores = finished_log_p / _norm(i + 1, c)
         if with_coverage:
             covered += coverage(auxiliary, loop["memory"])
             scores += c.coverage_penalty * tf.gather(_log_coverage(covered), rows)
         results = tf.nest.map_structure(lambda x: tf.gather(x, loop["sentence_indices"]), loop["results"])
-        results = _best(results, _new_results(scores, finished_log_p, i, tf.gather(rows_in_batch, rows)))
-        log_p, ids, parents = _alive(candidates, results, i, limits, number_of_results, c)
+        results = _best(results, _new_results(scores, finished_log_p, length, tf.gather(rows_in_batch, rows)))
+        log_p, ids, parents = _alive(candidates, results, length, limits, number_of_results, c)
         states, covered, auxiliary = tf.nest.map_structure(
             lambda x: tf.gather(x, parents), (states, covered, auxiliary)
         )
@@ -112,16 +113,19 @@ def beam_search(
     (last,) = tf.while_loop(unfinished, body, [first])
     results = last["results"]
     ids, auxiliary = _backtrack(results, *last["history"])
-    return SearchResult(ids, results["lengths"], results["scores"], results["log_p"], auxiliary)
+    ids, lengths = tf.cast(ids, tf.int32), tf.cast(results["lengths"], tf.int32)
+    return SearchResult(ids, lengths, results["scores"], results["log_p"], auxiliary)
 
 
 def _initial(step, states, memory, start, maximum_lengths, beam_size, coverage):
     """The loop's state before the first step: K empty hypotheses of every sentence, of which one is alive."""
-    sentence_indices = tf.range(tf.size(maximum_lengths))
+    sentence_indices = positions(tf.size(maximum_lengths))
     rows = rows_of(sentence_indices, beam_size)
     states, memory = tf.nest.map_structure(lambda x: tf.repeat(x, beam_size, axis=0), (states, memory))
-    ids = tf.fill([tf.size(rows)], start)
-    _, _, auxiliary = step(ids, states, memory)  # only for its structure and shapes: the graph drops unused operations
+    ids = tf.fill([tf.size(rows)], tf.constant(start, tf.int64))
+    _, _, auxiliary = step(
+        tf.cast(ids, tf.int32), states, memory
+    )  # only for its structure and shapes: the graph drops unused operations
     impossible, zeros = tf.fill(tf.shape(rows), NEG_INF), tf.zeros_like(rows)
     active = {
         "sentence_indices": sentence_indices,
@@ -147,7 +151,8 @@ def _candidates(log_probabilities, log_p, end):
     """
     active, beam_size = tf.shape(log_p)[0], log_p.shape[1]
     best, ids = top_k(log_probabilities, beam_size + 1)
-    rows = tf.zeros_like(ids) + tf.range(tf.shape(ids)[0])[:, tf.newaxis]
+    ids = tf.cast(ids, tf.int64)
+    rows = tf.zeros_like(ids) + positions(tf.shape(ids)[0])[:, tf.newaxis]
     candidates = {"log_p": tf.reshape(log_p, [-1, 1]) + best, "ids": ids, "rows": rows, "is_end": ids == end}
     return {name: tf.reshape(x, [active, beam_size * tf.shape(best)[1]]) for name, x in candidates.items()}
 
@@ -159,7 +164,7 @@ def _finished(candidates, log_p, at_limit):
     """
     best, chosen = tf.math.top_k(candidates["log_p"], log_p.shape[1])
     is_end, rows = (tf.gather(candidates[name], chosen, batch_dims=1) for name in ("is_end", "rows"))
-    all_rows = tf.reshape(tf.range(tf.size(log_p)), tf.shape(log_p))
+    all_rows = tf.reshape(positions(tf.size(log_p)), tf.shape(log_p))
     return tf.where(at_limit, log_p, tf.where(is_end, best, NEG_INF)), tf.where(at_limit, all_rows, rows)
 
 
@@ -169,11 +174,11 @@ def _new_results(scores, log_p, length, rows):
     return {"scores": scores, "log_p": log_p, "lengths": tf.fill(tf.shape(rows), length), "rows": rows}
 
 
-def _alive(candidates, results, i, limits, number_of_results, c):
+def _alive(candidates, results, length, limits, number_of_results, c):
     """The K best hypotheses that the search goes on with: their log p [active, K], `NEG_INF` where there are fewer, and
     their last tokens and parents' rows, [active · K].
     """
-    finished = (i >= limits) | (results["scores"][:, -1:] > NEG_INF)
+    finished = (length >= limits) | (results["scores"][:, -1:] > NEG_INF)
     ends = finished | candidates["is_end"]
     log_p, chosen = tf.math.top_k(tf.where(ends, NEG_INF, candidates["log_p"]), c.beam_size)
     # No token raises log p, and no result is longer than the limit: no score can become higher than this.
@@ -205,7 +210,7 @@ def _backtrack(results, ids, parents, auxiliary):
     """The tokens and auxiliary outputs of each result, [batch, K, steps, ...], from its last row back to its first.
 
     Args:
-        results: "lengths" and "rows" (the rows in which the results were finished), int32 [batch, K].
+        results: "lengths" and "rows" (the rows in which the results were finished), int64 [batch, K].
         ids, parents, auxiliary: arrays of every step's tokens, the rows that they continue, and auxiliary outputs.
     """
     parents, written = parents.stack(), tf.nest.map_structure(lambda array: array.stack(), (ids, auxiliary))
@@ -216,11 +221,11 @@ def _backtrack(results, ids, parents, auxiliary):
         i, parents = step
         return tf.where(i < lengths, tf.gather(parents, rows), rows)
 
-    before = tf.scan(previous, (tf.range(steps), parents), initializer=rows, reverse=True)  # the rows before each step
+    before = tf.scan(previous, (positions(steps), parents), initializer=rows, reverse=True)  # the rows before each step
     rows = tf.concat([before[1:], rows[tf.newaxis]], axis=0)  # and after it, where its tokens are
 
     def of_results(x):
-        x = batch_major(zero_unless(tf.range(steps)[:, tf.newaxis] < lengths, tf.gather(x, rows, batch_dims=1)))
+        x = batch_major(zero_unless(positions(steps)[:, tf.newaxis] < lengths, tf.gather(x, rows, batch_dims=1)))
         return tf.reshape(x, tf.concat([shape, tf.shape(x)[1:]], axis=0))
 
     return tf.nest.map_structure(of_results, written)

@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfnmt.search.compaction import remove_finished, scatter_rows, update_sentences
-from tfnmt.search.ops import batch_major, dynamic_array, zero_unless
+from tfnmt.search.ops import batch_major, dynamic_array, positions, zero_unless
 from tfnmt.search.step import NEG_INF, SearchResult, StepFunction
 from tfnmt.shapes import any_rows
 
@@ -27,7 +27,7 @@ def greedy_search(
     """
 
     def most_probable(i, log_probabilities, sentence_indices):
-        return tf.argmax(log_probabilities, axis=-1, output_type=tf.int32)
+        return tf.argmax(log_probabilities, axis=-1)
 
     return generate(step, states, memory, start, end, maximum_lengths, most_probable)
 
@@ -45,27 +45,27 @@ def generate(
 
     Args:
         step, states, memory, start, end, maximum_lengths: as for `greedy_search`.
-        next_tokens: `next_tokens(i, log_probabilities, sentence_indices) -> ids` chooses the i-th tokens, int32
-            [active], from float32 [active, vocabulary_size]; `sentence_indices`, int32 [active], says which sentences
+        next_tokens: `next_tokens(i, log_probabilities, sentence_indices) -> ids` chooses the i-th tokens, int64
+            [active], from float32 [active, vocabulary_size]; `sentence_indices`, int64 [active], says which sentences
             of the batch these are.
 
     Returns:
         A `SearchResult` with n = 1; its scores are its log-probabilities.
     """
-    batch = tf.size(maximum_lengths)
+    batch, maximum_lengths = tf.size(maximum_lengths), tf.cast(maximum_lengths, tf.int64)
 
     def unfinished(loop):
         return (loop["i"] == 0) | ~tf.reduce_all(loop["finished"])
 
     def body(loop):
         i, sentence_indices, finished = loop["i"], loop["sentence_indices"], loop["finished"]
-        log_probabilities, states, auxiliary = step(loop["ids"], loop["states"], loop["memory"])
+        log_probabilities, states, auxiliary = step(tf.cast(loop["ids"], tf.int32), loop["states"], loop["memory"])
         ids = next_tokens(i, log_probabilities, sentence_indices)
         total, lengths = (tf.gather(x, sentence_indices) for x in loop["results"])
         total += tf.where(finished, 0.0, tf.gather(log_probabilities, ids, batch_dims=1))
         finished |= (ids == end) | (total < NEG_INF / 2)
-        ids = tf.where(finished, 0, ids)
-        lengths += tf.cast(~finished, tf.int32)
+        ids = tf.where(~finished, ids, 0)
+        lengths += tf.cast(~finished, tf.int64)
         history = tf.nest.map_structure(
             lambda array, x: array.write(i, scatter_rows(x, sentence_indices, batch)), loop["history"], (ids, auxiliary)
         )
@@ -78,9 +78,11 @@ def generate(
 
     zeros = tf.zeros_like(maximum_lengths)
     ids = zeros + start
-    _, _, auxiliary = step(ids, states, memory)  # only for its structure and shapes: the graph drops unused operations
+    _, _, auxiliary = step(
+        tf.cast(ids, tf.int32), states, memory
+    )  # only for its structure and shapes: the graph drops unused operations
     active = {
-        "sentence_indices": tf.range(batch),
+        "sentence_indices": positions(batch),
         "maximum_lengths": maximum_lengths,
         "finished": maximum_lengths <= 0,
         "ids": ids,
@@ -94,12 +96,12 @@ def generate(
     (last,) = tf.while_loop(unfinished, body, [{"i": tf.constant(0)} | any_rows(active) | whole_batch])
     total, lengths = last["results"]
     found = total > NEG_INF / 2  # False where no token at all could be chosen
-    total, lengths = tf.where(found, total, NEG_INF), tf.where(found, lengths, 0)
+    total, lengths = tf.where(found, total, NEG_INF), tf.cast(tf.where(found, lengths, 0), tf.int32)
 
     def until_the_end(array):
         x = batch_major(array.stack())
         return zero_unless(tf.sequence_mask(lengths, tf.shape(x)[1]), x)
 
     ids, auxiliary = tf.nest.map_structure(until_the_end, last["history"])
-    results = (ids, lengths, total, total, auxiliary)
+    results = (tf.cast(ids, tf.int32), lengths, total, total, auxiliary)
     return SearchResult(*tf.nest.map_structure(lambda x: tf.expand_dims(x, 1), results))

@@ -20,9 +20,15 @@ def top_k(x: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
         x = tf.pad(x, [[0, 0], [0, -columns % BLOCK]], constant_values=float("-inf"))
     blocks = tf.reshape(x, [-1, x.shape[1] // BLOCK, BLOCK])
     _, best = tf.math.top_k(tf.reduce_max(blocks, axis=2), k)
-    best = tf.sort(best)  # so that of equal values the first one counts
+    best = tf.sort(tf.cast(best, tf.int64))  # so that of equal values the first one counts
     values, at = tf.math.top_k(tf.reshape(tf.gather(blocks, best, batch_dims=1), [-1, k * BLOCK]), k)
-    return values, BLOCK * tf.gather(best, at // BLOCK, batch_dims=1) + at % BLOCK
+    at = tf.cast(at, tf.int64)
+    return values, tf.cast(BLOCK * tf.gather(best, at // BLOCK, batch_dims=1) + at % BLOCK, tf.int32)
+
+
+def positions(count: tf.Tensor) -> tf.Tensor:
+    """0, 1, 2, …: int64 [count], of an int32 count (a `tf.range` of int64 would have it copied from the GPU)."""
+    return tf.cast(tf.range(count), tf.int64)
 
 
 def dynamic_array(like: tf.Tensor) -> tf.TensorArray:

@@ -56,9 +56,10 @@ def sample(
 
     def draw(i, log_probabilities, sentence_indices):
         tokens, log_probabilities = _candidates(log_probabilities, configuration)
-        noise = _gumbel_noise(tf.gather(seeds[:, i, tf.newaxis], sentence_indices), tokens)
-        chosen = tf.argmax(log_probabilities + noise, axis=-1, output_type=tf.int32)
-        return tf.gather(tokens, chosen, batch_dims=1)
+        seeds_i = tf.cast(tf.gather(seeds[:, i, tf.newaxis], sentence_indices), tf.uint32)
+        noise = _gumbel_noise(seeds_i, tokens)
+        chosen = tf.argmax(log_probabilities + noise, axis=-1)
+        return tf.cast(tf.gather(tokens, chosen, batch_dims=1), tf.int64)
 
     return generate(step, states, memory, start, end, maximum_lengths, draw)
 
@@ -80,15 +81,16 @@ def _candidates(log_probabilities, c):
 
 def _seeds(seed, keys, count):
     """A random uint32 for each sentence and position, [batch, count + 1]. A row depends on `seed` and its key alone,
-    and a larger count only adds to it.
+    and a larger count only adds to it. They are int64 tensors, since GPUs have no kernels for arrays of uint32.
     """
 
     def row(key):
         seeds = tf.stack([tf.cast(seed, tf.int64), key])
-        return tf.random.stateless_uniform([count + 1], seeds, minval=None, maxval=None, dtype=tf.uint32)
+        drawn = tf.random.stateless_uniform([count + 1], seeds, minval=None, maxval=None, dtype=tf.uint32)
+        return tf.cast(drawn, tf.int64)
 
     keys = tf.pad(tf.cast(keys, tf.int64), [[0, 1]])  # one more, since an empty batch could not be stacked
-    return tf.map_fn(row, keys, fn_output_signature=tf.TensorSpec([None], tf.uint32))[:-1]
+    return tf.map_fn(row, keys, fn_output_signature=tf.TensorSpec([None], tf.int64))[:-1]
 
 
 def _gumbel_noise(seeds, tokens):
