@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from tfnmt.classification.classifier import Classifier
+from tfnmt.devices import on_cpu
 from tfnmt.quantization import StoredWeights
 from tfnmt.text.graph_brackets import (
     NO_TREE,
@@ -105,6 +106,7 @@ class ClassifierServable(tf.Module):
         classes = tf.tile(names[tf.newaxis], [tf.shape(logits)[0], 1])
         return {"label": label, "probabilities": tf.nn.softmax(tf.cast(logits, tf.float32)), "classes": classes}
 
+    @on_cpu
     def _inputs(self, text):
         """Strings [sentences] → a batch of them, as `tfnmt.data.example_batches` makes it."""
         model, words = self._untracked.model, without_brackets(text)

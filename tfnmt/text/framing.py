@@ -6,6 +6,7 @@ a b c END        START x y             x y END
 
 import tensorflow as tf
 
+from tfnmt.devices import on_cpu
 from tfnmt.text.tokenizers import END, PADDING, START, Tokenizer
 
 LONGEST_TOKEN = 64
@@ -38,6 +39,7 @@ def encode(tokenizer: Tokenizer, texts: tf.Tensor, maximum_length: int) -> tf.Ra
     return tokenizer.encode(truncate(texts, maximum_length))[:, :maximum_length]
 
 
+@on_cpu
 def encode_source(tokenizer: Tokenizer, texts: tf.Tensor, maximum_length: int) -> tf.Tensor:
     """Strings [batch] → what an encoder reads, int32 [batch, source_length]: at most `maximum_length` tokens, END,
     PADDING.

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from tfnmt.devices import on_cpu
 from tfnmt.search.step import SearchResult
 from tfnmt.translation.alignment import attended_surface_forms, pharaoh, word_attention, word_indices
 from tfnmt.translation.ensemble import Ensemble
@@ -33,6 +34,7 @@ class Translations(NamedTuple):
     """string [batch, n]: Pharaoh pairs source-target of words, such as "0-0 1-2", if they are asked for."""
 
 
+@on_cpu
 def postprocess(
     result: SearchResult,
     ensemble: Ensemble,

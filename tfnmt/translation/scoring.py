@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfnmt.data.lines import batch_lines
+from tfnmt.devices import on_cpu
 from tfnmt.errors import UserError
 from tfnmt.text import framing
 from tfnmt.text.tokenizers import PADDING
@@ -51,13 +52,18 @@ def log_probabilities(ensemble: Ensemble, sources: tf.Tensor, translations: tf.T
         (log_p, labels): float32 [batch, length], log p of each token and of END, 0 after it; and their ids, int32
         [batch, length].
     """
-    source = ensemble.source_ids(sources)
-    ids = ensemble.target_tokenizer.encode(tf.concat([translations, [""]], axis=0))  # so that no batch is empty
-    inputs = {"source": source, "target": framing.decoder_inputs(ids).to_tensor(PADDING)[:-1]}
-    labels = framing.labels(ids).to_tensor(PADDING)[:-1]
+    target, labels = _framed(ensemble.target_tokenizer, translations)
+    inputs = {"source": ensemble.source_ids(sources), "target": target}
     of_models = tf.stack([-word_losses(labels, model(inputs)) for model in ensemble.models])
     log_p = tf.reduce_logsumexp(of_models, axis=0) - tf.math.log(float(len(ensemble.models)))
     return tf.where(labels != PADDING, log_p, 0.0), labels
+
+
+@on_cpu
+def _framed(tokenizer, translations):
+    """The ids of strings [batch] as the decoder's inputs and as labels, both int32 [batch, length]."""
+    ids = tokenizer.encode(tf.concat([translations, [""]], axis=0))  # so that no batch is empty
+    return tuple(frame(ids).to_tensor(PADDING)[:-1] for frame in (framing.decoder_inputs, framing.labels))
 
 
 class Scorer(tf.Module):

@@ -9,6 +9,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.configuration import require
+from tfnmt.devices import on_cpu
 from tfnmt.search.beam import beam_search
 from tfnmt.search.constraints import (
     Constraint,
@@ -81,7 +82,7 @@ class Searcher(tf.Module):
         c, ensemble = self.configuration, self.ensemble
         texts = truncate(texts, ensemble.maximum_source_length)
         source = ensemble.source_ids(texts)
-        prefix = None if prefixes is None else ensemble.target_tokenizer.encode(prefixes).to_tensor(PADDING)
+        prefix = None if prefixes is None else _ids(ensemble.target_tokenizer, prefixes)
         maximum_lengths = self._maximum_lengths(source, prefix)
         candidates = self.shortlist.candidates(source, self._banned, prefix) if self.shortlist else None
         dtype = None if c.precision == "float32" else c.precision
@@ -181,6 +182,12 @@ def batches_by_length(texts: Sequence[str], batch_size: int) -> list[list[int]]:
     """Indices of texts in batches of similar length."""
     order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
     return [order[first : first + batch_size] for first in range(0, len(order), batch_size)]
+
+
+@on_cpu
+def _ids(tokenizer, texts):
+    """Strings [batch] → int32 [batch, length], padded."""
+    return tokenizer.encode(texts).to_tensor(PADDING)
 
 
 def _is_word(source):

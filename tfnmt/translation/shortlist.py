@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from tfnmt.devices import on_cpu
 from tfnmt.errors import UserError
 from tfnmt.files import atomic_write
 from tfnmt.search.step import NEG_INF
@@ -59,6 +60,7 @@ class Shortlist(tf.Module):
                 f" {source_vocabulary_size} and {target_vocabulary_size}; make one for this model"
             )
 
+    @on_cpu
     def candidates(self, source: tf.Tensor, banned: Sequence[int], prefix: tf.Tensor | None = None) -> Candidates:
         """The `Candidates` of a batch.
 
