@@ -32,6 +32,7 @@ PROGRAM_VERBS = {
     "compare-graphs": "the same models as static graphs and define-by-run",
     "concepts": "the core concepts of deep learning, in pictures",
     "cost": "the multiplications of a translator, part by part",
+    "gpu-kernels": "what would run on the CPU, or wait, on a GPU",
     "plot": "figures, most of them of trained models",
     "screenshots": "pictures of TensorBoard on a run's logs",
     "soak": "training under random kills, compared with an undisturbed run",
