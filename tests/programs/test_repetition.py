@@ -1,0 +1,88 @@
+"""Experiments over seeds; the commands are not run, but write what they would leave."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commands.calls import call
+from tfnmt.errors import UserError
+from tfnmt_programs import repetition
+from tfnmt_programs.repetition import Repetition, markdown_table
+
+TRAINING = ["train-translator", "--preset", "tiny"]
+EVALUATION = ["evaluate-translator", "--beam-size", "5"]
+BLEU = {1: 30.0, 2: 31.0, 3: 35.0}
+
+
+@pytest.fixture
+def commands(monkeypatch):
+    """The commands that were run."""
+    run = []
+
+    def fake(command):
+        run.append(command)
+        if command[0].startswith("evaluate"):
+            seed = int(command[command.index("--model") + 1][-1])
+            return json.dumps({"bleu": BLEU[seed], "bleu_signature": "tok:13a", "sentences_per_second": 9.0}) + "\n"
+        directory = Path(command[-1])
+        directory.mkdir(exist_ok=True)
+        (directory / "history.csv").write_text("epoch,seconds\n1,60\n2,120\n")
+        return f"{directory}: best dev_bleu 29.5000, of epoch 2\n"
+
+    monkeypatch.setattr(repetition, "_run", fake)
+    return run
+
+
+def test_each_seed_is_trained_and_evaluated_once(commands, tmp_path):
+    experiment = Repetition(tmp_path / "runs", TRAINING, [EVALUATION])
+    experiment.run([1, 2])
+    first = str(tmp_path / "runs" / "seed-1")
+    assert commands[0] == [*TRAINING, "--set", "seed=1", "--output", first]
+    assert commands[1] == [*EVALUATION, "--model", first, "--json"]
+    assert len(commands) == 4
+    Repetition(tmp_path / "runs", TRAINING, [EVALUATION]).run([1, 2, 3])
+    assert [command[0] for command in commands[4:]] == ["train-translator", "evaluate-translator"]
+
+
+def test_a_training_that_has_begun_is_resumed(commands, tmp_path):
+    checkpoints = tmp_path / "runs" / "seed-1" / "checkpoints"
+    checkpoints.mkdir(parents=True)
+    (checkpoints / "step-5.index").touch()
+    Repetition(tmp_path / "runs", TRAINING, []).run([1])
+    assert commands == [["train-translator", "--resume", str(tmp_path / "runs" / "seed-1")]]
+
+
+def test_the_table_has_mean_and_deviation_and_the_commands(commands, tmp_path):
+    table = Repetition(tmp_path, TRAINING, [EVALUATION]).run([1, 2, 3])
+    rows = {row.split(" | ")[0]: row for row in table.splitlines()}
+    assert rows["| bleu"] == "| bleu | 32.00 | 2.646 | 30.00 | 31.00 | 35.00 |"  # √(((−2)² + (−1)² + 3²) / 2)
+    assert rows["| minutes"] == "| minutes | 2.0000 | 0 | 2.0000 | 2.0000 | 2.0000 |"
+    assert "| sentences_per_second" not in rows
+    assert f"tfnmt {' '.join(EVALUATION)} --model {tmp_path}/seed-S --json" in rows
+    assert (tmp_path / "table.md").read_text() == table
+
+
+def test_one_seed_has_no_deviation():
+    assert markdown_table({7: {"accuracy": 0.5}}).splitlines()[-1] == "| accuracy | 0.5000 |  | 0.5000 |"
+
+
+def test_another_experiment_is_not_mixed_in(commands, tmp_path):
+    Repetition(tmp_path, TRAINING, [EVALUATION]).run([1])
+    with pytest.raises(UserError, match="another experiment lies there"):
+        Repetition(tmp_path, [*TRAINING, "--epochs", "3"], [EVALUATION])
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ([], "after -- there should be one of train-translator, train-classifier"),
+        (["--", "translate"], "after -- there should be one of"),
+        (["--", *TRAINING, "--output", "x"], "train-translator --output: leave it out"),
+        (["--", *TRAINING, "--set", "seed=4"], "train-translator seed: leave it out"),
+        (["--", *TRAINING, "--", *EVALUATION, "--model=x"], "evaluate-translator --model: leave it out"),
+    ],
+)
+def test_commands_that_cannot_be_repeated_are_refused(words, complaint, tmp_path):
+    with pytest.raises(UserError, match=complaint):
+        call("repeat", "--seeds", "1", "2", "--output", str(tmp_path / "runs"), *words)

@@ -1,0 +1,148 @@
+"""An experiment over several seeds: the same training with each, the same evaluations of each model, and a table.
+
+Everything lies in one folder: the model directories seed-1, seed-2, …, for each that is finished seed-1.json with its
+figures, commands.json, and table.md. What is finished is not done again, so a test set is scored once for each seed.
+"""
+
+import csv
+import json
+import logging
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import tfnmt
+from tfnmt.errors import UserError
+from tfnmt.training.checkpoints import checkpoint_names
+from tfnmt.training.model_directory import CHECKPOINTS
+
+logger = logging.getLogger(__name__)
+
+Command = Sequence[str]
+TRAININGS = ("train-translator", "train-classifier")
+
+
+class Repetition:
+    """One experiment.
+
+    Args:
+        folder: where it lies; made if it is not there.
+        training: a verb that trains and its options, without --output and without a seed.
+        evaluations: verbs that evaluate and their options, without --model and --json.
+
+    Raises:
+        UserError: the commands are not such; an experiment with other commands lies there.
+    """
+
+    def __init__(self, folder: Path, training: Command, evaluations: Sequence[Command]):
+        self.folder, self.training, self.evaluations = folder, list(training), [list(each) for each in evaluations]
+        self._check_commands()
+        folder.mkdir(parents=True, exist_ok=True)
+        commands = {"training": self.training, "evaluations": self.evaluations}
+        record = folder / "commands.json"
+        if record.exists() and json.loads(record.read_text(encoding="utf-8")) != commands:
+            raise UserError(f"{record}: another experiment lies there; name another --output")
+        record.write_text(json.dumps(commands, indent=1) + "\n", encoding="utf-8")
+
+    def run(self, seeds: Sequence[int]) -> str:
+        """Train and evaluate with each seed, unless that is done, and write table.md.
+
+        Returns:
+            The table, in Markdown.
+
+        Raises:
+            UserError: a command ends with another status than 0.
+        """
+        table = markdown_table({seed: self.figures(seed) for seed in seeds})
+        commands = [self.training_command("S"), *(self.evaluation_command(each, "S") for each in self.evaluations)]
+        table += "\n```\n" + "".join(f"tfnmt {' '.join(command)}\n" for command in commands) + "```\n"
+        (self.folder / "table.md").write_text(table, encoding="utf-8")
+        return table
+
+    def figures(self, seed: int) -> dict[str, float]:
+        """The figures of one seed, by name: minutes of training, the best dev score, and those of the evaluations."""
+        path = self.folder / f"seed-{seed}.json"
+        if not path.exists():
+            figures = self._train(seed)
+            for evaluation in self.evaluations:
+                figures |= _numbers(_run(self.evaluation_command(evaluation, seed)))
+            path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        return json.loads(path.read_text(encoding="utf-8"))
+
+    def training_command(self, seed: int | str) -> list[str]:
+        """That of a seed, from its beginning."""
+        return [*self.training, "--set", f"seed={seed}", "--output", str(self.folder / f"seed-{seed}")]
+
+    def evaluation_command(self, evaluation: Command, seed: int | str) -> list[str]:
+        """An evaluation of the model of a seed."""
+        return [*evaluation, "--model", str(self.folder / f"seed-{seed}"), "--json"]
+
+    def _train(self, seed):
+        directory = self.folder / f"seed-{seed}"
+        has_begun = bool(checkpoint_names(directory / CHECKPOINTS))
+        printed = _run([self.training[0], "--resume", str(directory)] if has_begun else self.training_command(seed))
+        measure, score = re.findall(r"best (dev_\w+) ([\d.]+), of epoch", printed)[-1]
+        with open(directory / "history.csv", encoding="utf-8", newline="") as file:
+            *_, last = csv.DictReader(file)
+        return {"minutes": float(last["seconds"]) / 60, measure: float(score)}
+
+    def _check_commands(self):
+        if not self.training or self.training[0] not in TRAININGS:
+            raise UserError(f"after -- there should be one of {', '.join(TRAININGS)} and its options")
+        for command in (self.training, *self.evaluations):
+            given = [option.split("=")[0] for option in command]
+            for option in ("--output", "--resume", "--model", "seed"):
+                if option in given:
+                    raise UserError(f"{command[0]} {option}: leave it out, since it is another one for each seed")
+
+
+def markdown_table(figures_by_seed: dict[int, dict[str, float]]) -> str:
+    """Mean, standard deviation (of a sample, n − 1) and each seed's value of every figure; no deviation of one seed."""
+    seeds = list(figures_by_seed)
+    header = ["", "mean", "deviation", *(f"seed {seed}" for seed in seeds)]
+    rows = [header, ["---"] * len(header)]
+    for name in figures_by_seed[seeds[0]]:
+        values = [figures_by_seed[seed][name] for seed in seeds]
+        deviation = f"{statistics.stdev(values):.4g}" if len(values) > 1 else ""
+        rows.append([name, _short(statistics.mean(values)), deviation, *map(_short, values)])
+    return "".join("| " + " | ".join(row) + " |\n" for row in rows)
+
+
+def _short(value):
+    return f"{value:.4f}" if abs(value) < 10 else f"{value:,.2f}"
+
+
+def _numbers(printed: str) -> dict[str, float]:
+    """The numbers of the JSON object that an evaluation prints; how fast it was is none of the model's figures."""
+    figures: dict[str, Any] = json.loads(printed.splitlines()[-1])
+    return {
+        name: value
+        for name, value in figures.items()
+        if isinstance(value, int | float) and not name.endswith("_per_second")
+    }
+
+
+def _run(command):
+    """What a command prints; it saves a checkpoint and ends if this process is stopped."""
+    logger.info("tfnmt %s", " ".join(command))
+    start = time.monotonic()
+    path = [str(Path(tfnmt.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
+    with subprocess.Popen(
+        [sys.executable, "-m", "tfnmt", *command], env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            printed, _ = process.communicate()
+        except KeyboardInterrupt:
+            process.terminate()
+            raise
+    if process.returncode != 0:
+        raise UserError(f"tfnmt {' '.join(command)}: status {process.returncode}")
+    logger.info("done in %.0f seconds", time.monotonic() - start)
+    return printed
