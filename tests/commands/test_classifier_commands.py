@@ -4,6 +4,7 @@ import io
 import json
 import sys
 
+import numpy as np
 import pytest
 
 from tests.commands.calls import call
@@ -24,8 +25,13 @@ def test_train_evaluate_parse(tmp_path, monkeypatch):
     assert printed.startswith(f"{model}: best dev_accuracy 0.") and printed.endswith(", of epoch 1\n")
     assert call("train-classifier", "--resume", model) == printed, "the run is over"
 
-    figures = json.loads(call("evaluate-classifier", "--model", model, "--data", paths["dev"], "--json"))
+    scored = ("evaluate-classifier", "--data", paths["dev"], "--model", model)
+    figures = json.loads(call(*scored, "--json"))
+    assert np.sum(figures.pop("confusion")) == 9
+    assert all(0 <= accuracy <= 1 for accuracy in figures.pop("accuracy_by_length").values())
     assert set(figures) == {*("accuracy", "loss", "examples", "examples_per_second", "transition_accuracy", "parse_f1")}
+    assert "mcnemar_p  1.0000" in call(*scored, tmp_path / "model" / ".", "--picture", tmp_path / "confusion.png")
+    assert (tmp_path / "confusion.png").read_bytes().startswith(b"\x89PNG")
     assert figures["examples"] == 9 and figures["loss"] > 0
     assert all(0 <= figures[name] <= 1 for name in ("accuracy", "transition_accuracy", "parse_f1"))
 

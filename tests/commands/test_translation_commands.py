@@ -221,6 +221,16 @@ def test_evaluate_prints_a_table(model, files):
     assert table["sentences"] == "20"
 
 
+def test_several_translators_are_compared_with_the_first(model, files):
+    same = model / ".." / model.name
+    printed = call(
+        "evaluate-translator", "--model", model, same, "--source", files / "dev.tsv", "--beam-size", 1, "--json"
+    )
+    one, other = json.loads(printed).values()
+    assert "bleu_p" not in one and other["bleu_p"] == 1.0
+    assert one["ter"] == other["ter"] > 0
+
+
 @pytest.mark.parametrize(
     "options, complaint",
     [

@@ -12,6 +12,7 @@ from tfnmt.classification.classifier import Classifier
 from tfnmt.classification.configuration import ClassifierConfiguration
 from tfnmt.classification.encoders import ENCODERS
 from tfnmt.classification.losses import log_likelihoods
+from tfnmt.classification.outcomes import Outcomes
 from tfnmt.data.example_batches import evaluation_batches
 from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.data.examples import SentenceReader
@@ -22,7 +23,9 @@ from tfnmt.text.brackets import PAD, REDUCE, SHIFT
 logger = logging.getLogger(__name__)
 
 
-def evaluate_classifier(model: Classifier, files: Sequence[str | Path], batch_size: int = 128) -> dict[str, float]:
+def evaluate_classifier(
+    model: Classifier, files: Sequence[str | Path], batch_size: int = 128
+) -> tuple[dict[str, float], Outcomes]:
     """Evaluate a classifier on files of its task.
 
     Args:
@@ -31,10 +34,11 @@ def evaluate_classifier(model: Classifier, files: Sequence[str | Path], batch_si
         batch_size: examples evaluated at once.
 
     Returns:
-        A dictionary: "accuracy" (0 to 1) and "loss" (nats per example) of whole sentences or pairs; "examples";
-        "examples_per_second", including reading the files but not tracing. Where the model predicts parses and the
-        files have parses, also "transition_accuracy" and "parse_f1", both 0 to 1: the unlabelled F1 of brackets around
-        two or more words (for binary trees, precision and recall are equal).
+        (figures, outcomes): a dictionary, "accuracy" (0 to 1) and "loss" (nats per example) of whole sentences or
+        pairs; "examples"; "examples_per_second", including reading the files but not tracing. Where the model predicts
+        parses and the files have parses, also "transition_accuracy" and "parse_f1", both 0 to 1: the unlabelled F1 of
+        brackets around two or more words (for binary trees, precision and recall are equal). And what the model said of
+        each example.
 
     Raises:
         UserError: anything wrong with the files.
@@ -46,29 +50,30 @@ def evaluate_classifier(model: Classifier, files: Sequence[str | Path], batch_si
     for inputs, _ in batches.take(1):
         model.predict_on_batch(inputs)  # traces the model before the clock starts
     start = time.perf_counter()
-    figures = evaluate_batches(model, batches)
+    figures, outcomes = evaluate_batches(model, batches)
     seconds = time.perf_counter() - start
-    return figures | {"examples": len(dataset), "examples_per_second": len(dataset) / seconds}
+    return figures | {"examples": len(dataset), "examples_per_second": len(dataset) / seconds}, outcomes
 
 
-def evaluate_batches(model: Classifier, batches: Iterable[tuple[dict, tf.Tensor]]) -> dict[str, float]:
-    """The figures of `evaluate_classifier` but the last two, for batches from `evaluation_batches`."""
-    examples, correct, log_p, parses = 0, 0, 0.0, np.zeros(4)
+def evaluate_batches(model: Classifier, batches: Iterable[tuple[dict, tf.Tensor]]) -> tuple[dict[str, float], Outcomes]:
+    """As `evaluate_classifier`, without the last two figures, for batches from `evaluation_batches`."""
+    parts, log_p, parses = [], 0.0, np.zeros(4)
     for inputs, labels in batches:
         predictions = model.predict_on_batch(inputs)
         logits = predictions["logits"]
         labels = model.root_labels(inputs, labels, predictions).numpy()
-        examples += len(labels)
-        correct += np.sum(logits.argmax(axis=-1) == labels)
+        words = np.count_nonzero(inputs["words"], axis=1).reshape([-1, len(labels)]).max(axis=0)
+        parts.append((labels, logits.argmax(axis=-1), words))
         log_p += float(tf.reduce_sum(log_likelihoods(labels, logits)))
         if model.encoder_spec.predicts_parses and "transitions" in inputs:
             parses += compare_parses(predictions["transitions"], inputs["transitions"].numpy())
-    figures = {"accuracy": correct / examples, "loss": -log_p / examples}
+    outcomes = Outcomes(*map(np.concatenate, zip(*parts, strict=True)))
+    figures = {"accuracy": float(outcomes.right.mean()), "loss": -log_p / len(outcomes.labels)}
     same_transitions, transitions, same_spans, spans = parses
     if transitions:
         figures["transition_accuracy"] = same_transitions / transitions
         figures["parse_f1"] = same_spans / spans if spans else 1.0
-    return figures
+    return figures, outcomes
 
 
 def evaluation_dataset(configuration: ClassifierConfiguration, files: Sequence[str | Path]) -> ExampleDataset:

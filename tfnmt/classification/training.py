@@ -102,7 +102,8 @@ def _train(directory, preset, record, vectors, resuming, session, make_callbacks
         return training_batches(examples, tokenizer, batch_size, training.seed, epoch, skip)
 
     def dev_scores():
-        return {f"dev_{name}": float(value) for name, value in evaluate_batches(model, dev_batches).items()}
+        figures, _ = evaluate_batches(model, dev_batches)
+        return {f"dev_{name}": float(value) for name, value in figures.items()}
 
     run = TrainingRun(
         directory=directory,

@@ -11,7 +11,14 @@ from tfnmt.errors import UserError
 
 def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
-    parser.add_argument("--model", required=True, metavar="DIR", help="the model directory")
+    parser.add_argument(
+        "--model",
+        required=True,
+        nargs="+",
+        metavar="DIR",
+        help="the model directory, or several: each is scored, and those after the first are compared with it by paired"
+        " bootstrap resampling",
+    )
     parser.add_argument(
         "--source",
         metavar="F",
@@ -32,26 +39,42 @@ def add_options(parser: CommandParser) -> None:
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
-    import tfnmt
     from tfnmt.data.parallel import ParallelFiles
     from tfnmt.data.samples.translation import write_sample
-    from tfnmt.translation.evaluation import evaluate_translator
 
     if arguments.target and not arguments.source:
         raise UserError("--source is missing: the sentences that --target translates")
-    model = tfnmt.load(arguments.model, "translator")
     with tempfile.TemporaryDirectory() as directory:
         if arguments.source is None:
             sample = write_sample(directory)
             files = ParallelFiles(sample["test.en"], sample["test.de"])
         else:
             files = ParallelFiles(arguments.source, arguments.target)
-        figures, _ = evaluate_translator(
-            model,
-            files,
-            arguments.beam_size,
-            arguments.batch_size,
-            tokenize=arguments.bleu_tokenize,
-            lowercase=arguments.bleu_lowercase,
-        )
-    print_figures(figures, arguments.json, output)
+        figures = _figures(arguments, files)
+    only, *others = figures.values()
+    if arguments.json:
+        print_figures(figures if others else only, True, output)
+        return
+    for name, each in figures.items():
+        if others:
+            print(f"{name}:", file=output)
+        print_figures(each, False, output)
+
+
+def _figures(arguments, files):
+    """The figures of each model, by its directory."""
+    import tfnmt
+    from tfnmt.translation.evaluation import evaluate_translator, read_references
+    from tfnmt.translation.significance import compare_translations
+
+    scoring = {"tokenize": arguments.bleu_tokenize, "lowercase": arguments.bleu_lowercase}
+    figures, translations = {}, {}
+    for name in dict.fromkeys(arguments.model):
+        model = tfnmt.load(name, "translator")
+        evaluated = evaluate_translator(model, files, arguments.beam_size, arguments.batch_size, **scoring)
+        figures[name], translations[name] = evaluated
+    if len(translations) > 1:
+        _, references = read_references(model, files)
+        for name, each in compare_translations(translations, references, **scoring).items():
+            figures[name] |= each
+    return figures

@@ -25,8 +25,9 @@ def evaluate_translator(
     """Every figure of a translator on files of sentence pairs.
 
     Returns:
-        (figures, translations): a dictionary with the `teacher_forced_figures`, "bleu" and "chrf" of the translations
-        with their signatures, "sentences" and "sentences_per_second" of the search; and the list of translations.
+        (figures, translations): a dictionary with the `teacher_forced_figures`, "bleu", "chrf" and "ter" of the
+        translations with their signatures, "sentences" and "sentences_per_second" of the search; and the list of
+        translations.
 
     Raises:
         UserError: the files cannot be read, or do not have the same number of lines.
@@ -38,7 +39,7 @@ def evaluate_translator(
     start = time.perf_counter()
     translations = model.translate(sources, beam_size, batch_size, length_penalty=length_penalty)
     seconds = time.perf_counter() - start
-    figures |= translation_scores(translations, references, tokenize, lowercase)
+    figures |= translation_scores(translations, references, tokenize, lowercase, names=("bleu", "chrf", "ter"))
     figures |= {"sentences": len(sources), "sentences_per_second": len(sources) / seconds}
     return figures, translations
 

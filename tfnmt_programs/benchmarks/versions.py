@@ -5,6 +5,7 @@ corpora, each in a process of its own, which is stopped while the other runs.
 """
 
 import csv
+import itertools
 import logging
 import os
 import sys
@@ -31,8 +32,10 @@ TRAININGS = {
 """Every training, by name: a script and its options. The first makes the translator of the searches."""
 SEARCHES = {"greedy": 1, "beam5": 5}
 """Beam sizes of the searches, by name."""
-REPEATS = 3
-"""How often a search has each sentence of the sample's test set in one round."""
+WINDOW = 3200
+"""Sentences in a round of a search: as many as `tfnmt translate` reads at once."""
+BUFFERED = 400
+"""More lines than lie in the output's buffer until the next window is written."""
 
 
 class Checkout:
@@ -59,12 +62,15 @@ class Checkout:
 
     def search(self, name: str, source: Path) -> SlicedProgram:
         """Translating with the trained translator, the same sentences in each round; its units are rounds."""
-        sentences = source.read_text(encoding="utf-8") * REPEATS
+        sentences = itertools.cycle(source.read_text(encoding="utf-8").splitlines(keepends=True))
         repeated = self.runs / "sentences"
-        repeated.write_text(sentences * (self.rounds + 1), encoding="utf-8")
-        of_round = sentences.count("\n")
+        repeated.write_text((self.rounds + 1) * "".join(itertools.islice(sentences, WINDOW)), encoding="utf-8")
         options = ["--model", str(self.runs / "multi30k"), "--beam-size", str(SEARCHES[name])]
-        return self._program("translate", options, lambda: lines_in(self.runs / "stdout") // of_round, repeated)
+
+        def units_done():
+            return (lines_in(self.runs / "stdout") + BUFFERED) // WINDOW
+
+        return self._program("translate", options, units_done, repeated)
 
     def dev_score(self, training: str) -> float:
         """That of the last epoch: BLEU of a translator, accuracy of a classifier."""

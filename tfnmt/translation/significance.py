@@ -1,0 +1,43 @@
+"""Whether one translator is better than another: paired bootstrap resampling, by sacrebleu."""
+
+from collections.abc import Mapping, Sequence
+
+from sacrebleu.significance import PairedTest
+
+from tfnmt.translation.bleu import forget_lines, make_metrics
+
+SAMPLES = 1000
+_NAMES = {"bleu": "BLEU", "chrf": "chrF2", "ter": "TER"}
+"""What sacrebleu calls the metrics in its results."""
+
+
+def compare_translations(
+    translations: Mapping[str, Sequence[str]],
+    references: Sequence[str],
+    tokenize: str = "13a",
+    lowercase: bool = False,
+) -> dict[str, dict[str, float | str]]:
+    """Compare translations of the same sentences with those of the first system (Koehn 2004, Statistical significance
+    tests for machine translation evaluation). The test sentences are drawn again 1,000 times, with sacrebleu's seed.
+
+    Args:
+        translations: those of each system, by its name; the first is the one that others are compared with.
+        references: one for each sentence.
+        tokenize, lowercase: as in `translation_scores`.
+
+    Returns:
+        For each system "bleu_mean", "bleu_interval" (half of the 95% confidence interval), the same of "chrf" and
+        "ter", and for all but the first "bleu_p", "chrf_p" and "ter_p": how probable a difference as large would be if
+        the systems were equally good.
+    """
+    metrics = make_metrics(tokenize, lowercase)
+    test = PairedTest(list(translations.items()), metrics, [references], test_type="bs", n_samples=SAMPLES)
+    _, results = test()
+    forget_lines()
+    figures: dict[str, dict[str, float | str]] = {name: {} for name in translations}
+    for metric in metrics:
+        for name, result in zip(results["System"], results[_NAMES[metric]], strict=True):
+            figures[name] |= {f"{metric}_mean": float(result.mean), f"{metric}_interval": float(result.ci)}
+            if result.p_value is not None:
+                figures[name][f"{metric}_p"] = float(result.p_value)
+    return figures
