@@ -38,7 +38,7 @@ def test_accuracy_by_length_has_every_example_once():
     words = [3, 3, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9]
     by_length = accuracy_by_length(outcomes([1, 1, 0] + [1] * 9, words=words))
     assert sum(count for count, _ in by_length.values()) == 12
-    assert by_length["3"] == (3, pytest.approx(2 / 3))
+    assert by_length["3-5"] == (5, pytest.approx(4 / 5))
 
 
 def test_one_length_is_one_bin():

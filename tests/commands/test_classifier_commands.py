@@ -30,7 +30,7 @@ def test_train_evaluate_parse(tmp_path, monkeypatch):
     assert np.sum(figures.pop("confusion")) == 9
     assert all(0 <= accuracy <= 1 for accuracy in figures.pop("accuracy_by_length").values())
     assert set(figures) == {*("accuracy", "loss", "examples", "examples_per_second", "transition_accuracy", "parse_f1")}
-    assert "mcnemar_p  1.0000" in call(*scored, tmp_path / "model" / ".", "--picture", tmp_path / "confusion.png")
+    assert "mcnemar_p  1.0000" in call(*scored, f"{model}/.", "--picture", tmp_path / "confusion.png")
     assert (tmp_path / "confusion.png").read_bytes().startswith(b"\x89PNG")
     assert figures["examples"] == 9 and figures["loss"] > 0
     assert all(0 <= figures[name] <= 1 for name in ("accuracy", "transition_accuracy", "parse_f1"))

@@ -36,8 +36,10 @@ def compare_translations(
     forget_lines()
     figures: dict[str, dict[str, float | str]] = {name: {} for name in translations}
     for metric in metrics:
+        baseline = results[_NAMES[metric]][0]
         for name, result in zip(results["System"], results[_NAMES[metric]], strict=True):
             figures[name] |= {f"{metric}_mean": float(result.mean), f"{metric}_interval": float(result.ci)}
             if result.p_value is not None:
-                figures[name][f"{metric}_p"] = float(result.p_value)
+                is_equal = result.score == baseline.score  # of which sacrebleu says 1 / (samples + 1)
+                figures[name][f"{metric}_p"] = 1.0 if is_equal else float(result.p_value)
     return figures
