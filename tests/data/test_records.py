@@ -16,6 +16,7 @@ from tfnmt.errors import UserError
 from tfnmt.text.tokenizers import WordTokenizer
 
 TOKENIZERS = (TOKENIZER, TOKENIZER)
+INDEX = {"version": 1, "pairs": 1, "shards": [], "text": {}, "tokenizers": {}, "lengths": [], "counts": {}}
 CONFIGURATION = BatchingConfiguration(batch_size=16, maximum_ratio=3.0, maximum_length=12, shuffle_buffer=50)
 
 
@@ -136,6 +137,7 @@ def test_what_is_wrong_with_records_is_one_line(tmp_path):
         ("[]", "is of format version None, not 1"),
         (json.dumps({"version": 2}), "is of format version 2, not 1"),
         (json.dumps({"version": 1}), "index.json: key .* is missing"),
+        (json.dumps(INDEX | {"lengths": [[1, 2]]}), "index.json: lengths="),
     ],
 )
 def test_an_index_that_is_none(tmp_path, text, message):

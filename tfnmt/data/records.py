@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import tensorflow as tf
 from pydantic import Field
@@ -43,7 +43,7 @@ class Index(Configuration):
     shards: tuple[Shard, ...] = Field(description="in the order of the corpus", strict=False)
     text: TextConfiguration = Field(description="how the tokenizers were made")
     tokenizers: dict[str, str] = Field(description="name of a tokenizer's file -> its digest")
-    lengths: list[list[int]] = Field(
+    lengths: list[Annotated[list[int], Field(min_length=4, max_length=4)]] = Field(
         description="rows [source length, target length, pairs that have these, the first of them, from 0]"
     )
     counts: dict[str, dict[str, Any]] = Field(description="reason -> pairs that were dropped for it, and the first")

@@ -3,6 +3,7 @@
 import itertools
 import logging
 import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 DIFFERENT = 100_000
 """Sentences that are drawn from the grammar; a generated line has two of them."""
-STAGES = ("generating", "filtering", "duplicates", "tokenizers", "encoding", "batches", "shortlist", "step")
+STAGES = ("generating", "filtering", "duplicates", "tokenizers", "encoding", "batches", "skipping", "shortlist", "step")
 _TIMED_BATCHES = 30
 _SEED = 1
 _VOCABULARY = 2000
@@ -53,7 +54,7 @@ def write_corpus(directory: Path, pairs: int, files: int) -> tuple[list[str], li
 
 
 def prepare_and_use(directory: Path, preset: Preset, pairs: int, files: int) -> tuple[dict[str, Any], Samples]:
-    """Generate a corpus, prepare it, make one epoch of batches, and a table of translations.
+    """Generate a corpus, prepare it, make one epoch of batches, skip one, and make a table of translations.
 
     Args:
         directory: an empty one; the files of the corpus and the records stay there.
@@ -74,21 +75,26 @@ def prepare_and_use(directory: Path, preset: Preset, pairs: int, files: int) -> 
         now["stage"] = "batches"
         for _ in record_batches(prepared, preset.batching, _SEED):
             pass
+        now["stage"] = "skipping"
+        batches = count_dropped_records(prepared, preset.batching).batches
+        for _ in record_batches(prepared, preset.batching, _SEED, skip=batches - 1):
+            pass
         now["stage"] = "shortlist"
         tokenizers = prepared.tokenizers()
         sizes = [tokenizer.vocabulary_size for tokenizer in tokenizers]
         with spooled_ids(prepared, tokenizers, pairs, directory) as chunks:
             translation_table(chunks, sizes[0], sizes[1], words_per_word=30)
         now["stage"] = "step"
-        step = _seconds_per_pair(preset, prepared)
+        seconds, processor_seconds = _step_of_pair(preset, prepared)
     figures: dict[str, Any] = {"pairs": pairs, "kept": prepared.index.pairs}
     for stage in STAGES:
         if of_stage := samples.of_stage(stage):
-            rates = {"pairs_per_second": pairs / of_stage["seconds"]} if of_stage["seconds"] else {}
-            if of_stage["processor_seconds"]:
-                rates["pairs_per_processor_second"] = pairs / of_stage["processor_seconds"]
-            figures[stage] = of_stage | (rates if stage != "step" else {"pairs_per_second": 1 / step})
-    figures["batches_beside_step"] = figures["batches"]["pairs_per_second"] * step
+            figures[stage] = of_stage | {
+                "pairs_per_second": pairs / max(of_stage["seconds"], 1e-9),
+                "pairs_per_processor_second": pairs / max(of_stage["processor_seconds"], 1e-9),
+            }
+    figures["step"] |= {"pairs_per_second": 1 / seconds, "pairs_per_processor_second": 1 / processor_seconds}
+    figures["batches_beside_step"] = figures["batches"]["pairs_per_processor_second"] * processor_seconds
     return figures, samples
 
 
@@ -104,8 +110,8 @@ def _stage(records: Path) -> str:
     return next((stage for stage, is_there in marks if is_there()), "filtering")
 
 
-def _seconds_per_pair(preset: Preset, records: ParallelRecords) -> float:
-    """How long a training step takes a pair, on batches that are in memory."""
+def _step_of_pair(preset: Preset, records: ParallelRecords) -> tuple[float, float]:
+    """The seconds and the processor seconds that a training step takes a pair, on batches that are in memory."""
     tokenizers = records.tokenizers()
     model = Translator(preset.model, *tokenizers)
     compile_for_training(model, preset.training, count_dropped_records(records, preset.batching).batches)
@@ -113,7 +119,9 @@ def _seconds_per_pair(preset: Preset, records: ParallelRecords) -> float:
     batches = list(itertools.islice(batches, _TIMED_BATCHES))
     _, train = timed_fit(model, batches)
     train()  # every shape once
-    return train() / sum(len(labels) for _, labels in batches)
+    before = time.process_time()
+    seconds, pairs = train(), sum(len(labels) for _, labels in batches)
+    return seconds / pairs, (time.process_time() - before) / pairs
 
 
 def draw_memory(samples: Samples, pairs: int) -> Figure:
