@@ -14,8 +14,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextlib.contextmanager
 def keep_handlers() -> Iterator[None]:
-    """Within it, other code may set handlers of these signals: afterwards those of before are back. A signal that comes
-    meanwhile is kept for them."""
+    """Within it, other code may set handlers of these signals: afterwards those of before are back. A signal that
+    comes to this thread meanwhile is kept for them; one that the system gives to another thread is not."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
