@@ -6,15 +6,16 @@ import socket
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from tests.commands.calls import call, start
-from tfnmt.corpus.pool import room_for
+from tfnmt.corpus.pool import finished, room_for
 from tfnmt.data.lines import create_lines, open_lines
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
-from tfnmt_programs.soak.processes import descendants, replicas
+from tfnmt_programs.soak.processes import replicas
 
 SEARCH = ["--beam-size", 2, "--scores", "--alignments", "--batch-size", 1]
 SHARD_LINES = 50
@@ -71,16 +72,16 @@ def test_killed_twice_every_line_is_there_once(translator, corpus, printed, tmp_
     before = lines_done(output)
     os.kill(replicas(process.pid)[0], signal.SIGKILL)
     wait_until(lambda: lines_done(output) > before, process)
-    started = descendants(process.pid)
+    working = replicas(process.pid)
     process.kill()
     process.communicate()
-    while any(os.path.exists(f"/proc/{pid}/exe") for pid in started):  # all that Ray has started ends, too
+    while any(os.path.exists(f"/proc/{pid}/exe") for pid in working):  # they end, too
         time.sleep(0.01)
     done = lines_done(output)
     assert before < done < sum(LINES.values())
 
     left = sum(LINES.values()) - done
-    assert call("translate-corpus", *options) == f"{output}: files: 3, lines done now: {left:,}\n"
+    assert call("translate-corpus", *options, "--replicas", 1) == f"{output}: files: 3, lines done now: {left:,}\n"
     text = b"".join(read(corpus / name) for name in LINES).replace(NOT_UTF8, b"\n")
     expected = printed("translate", text, "--model", translator, *SEARCH).splitlines()
     for name, count in LINES.items():
@@ -125,18 +126,27 @@ def test_mistakes_are_one_line(translator, parser, corpus, tmp_path, monkeypatch
         call("translate-corpus", *options)
 
 
-def test_mistakes_that_only_ray_sees(translator, corpus, tmp_path):
-    options = ["--input", corpus / "a.en", "--output", tmp_path / "output"]
-    with pytest.raises(UserError, match="--replicas 1 --threads 4096: there is room for 0 such processes on the proc"):
-        call("translate-corpus", "--model", translator, *options, "--threads", 4096)
+def test_a_mistake_that_only_a_replica_sees(translator, corpus, tmp_path):
+    options = ["--input", corpus / "a.en", "--output", tmp_path / "output", "--replicas", 1]
     with pytest.raises(UserError, match="banned_words=not a word: allowed is words that are one token"):
         call("translate-corpus", "--model", translator, *options, "--banned-words", "not a word")
+    assert not (tmp_path / "output").exists()
+
+
+def node(**resources):
+    return {"Alive": True, "Resources": resources}
+
+
+def test_more_replicas_than_there_is_room_for():
+    for nodes, number, complaint in (
+        ([node(CPU=2.0)], None, "--replicas 1 --threads 3: there is room for 0 such processes on the processors"),
+        ([node(CPU=8.0, GPU=1.0)], 2, "--replicas 2 --threads 3: there is room for 1 such processes on the GPUs"),
+    ):
+        with pytest.raises(UserError, match=complaint):
+            next(finished(SimpleNamespace(nodes=lambda nodes=nodes: nodes), None, [], number, 3))
 
 
 def test_room_is_on_one_node():
-    def node(**resources):
-        return {"Alive": True, "Resources": resources}
-
     assert room_for([node(CPU=2.0), node(CPU=5.0), node(memory=1.0)], 2) == (False, 3)
     assert room_for([node(CPU=8.0, GPU=2.0), node(CPU=8.0), node(CPU=1.0, GPU=4.0)], 1) == (True, 3)
     assert room_for([node(CPU=8.0), {"Alive": False, "Resources": {"CPU": 8.0}}], 4) == (False, 2)
