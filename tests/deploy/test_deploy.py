@@ -134,6 +134,7 @@ def test_the_composition_has_a_head_and_two_workers():
     for service in COMPOSE["services"].values():
         assert "ports" not in service and "mem_limit" in service and service["cap_drop"] == ["ALL"]
         assert service["environment"]["RAY_AUTH_MODE"] == "token"
+        assert service["environment"]["RAY_ADDRESS"] == "head:6379"
     assert "--include-dashboard=false" in COMPOSE["services"]["head"]["command"]
     assert (DEPLOY / COMPOSE["services"]["head"]["build"]["context"]).resolve() == ROOT
 
