@@ -1,11 +1,12 @@
 """Workers that Ray starts, on this machine or on a cluster, and starts again when one of them dies.
 
-Nothing else imports Ray, and it is imported when a run with `--workers` begins.
+The command waits here for them, shows the lines that the chief writes to log.txt, and passes on signals.
 """
 
 import contextlib
 import logging
 import os
+import shlex
 import shutil
 import threading
 import time
@@ -14,24 +15,21 @@ from pathlib import Path
 from typing import Any
 
 from tfnmt.errors import InterruptedBySignal, UserError
+from tfnmt.ray_start import ray_started
+from tfnmt.threads import processors
+from tfnmt.training.log_file import LOG
 from tfnmt.training.signals import StopSignals
 from tfnmt.training.workers import WorkerLostError, Workers
 
 logger = logging.getLogger(__name__)
 
-LOOPBACK = "127.0.0.2"
-"""Of Ray on this machine. It replaces 127.0.0.1 by the machine's own address."""
 ENDS_WITHIN = 120
 """Seconds in which workers must end after a signal."""
 STORAGE = ".ray"
 """What Ray keeps in the run's directory while it lasts."""
 ENVIRONMENT = {
-    "RAY_TRAIN_V2_ENABLED": "1",
-    "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_CHDIR_TO_TRIAL_DIR": "0",  # a worker's relative paths are those of the command
     "RAY_TRAIN_METRICS_ENABLED": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_DEDUP_LOGS": "0",
 }
 
 
@@ -52,11 +50,11 @@ def train_by_ray(work: Callable[[bool], Any], directory: Path, workers: int, max
         UserError: Ray is not installed, or the cluster does not answer; what `work` raised; too many workers died.
         InterruptedBySignal: a signal has come; the workers have saved a checkpoint.
     """
-    ray = _connect(directory)
+    os.environ.update(ENVIRONMENT)
     failures = 0
-    try:
+    with _storage(directory), ray_started(max(workers, processors())) as ray, _log_shown(directory / LOG):
         stop = ray.remote(num_cpus=0)(_Stop).remote()
-        with StopSignals(lambda: f"--resume {directory} goes on") as signals:
+        with StopSignals(lambda: f"--resume {shlex.quote(str(directory))} goes on") as signals:
             signals.deferred = True
             while True:
                 try:
@@ -65,31 +63,46 @@ def train_by_ray(work: Callable[[bool], Any], directory: Path, workers: int, max
                     failures += 1
                     if failures > max_failures:
                         raise UserError(f"{error}; --max-failures {max_failures} allows no other start") from error
-                    logger.info("a worker has died: starting again, %d of %d times", failures, max_failures)
+                    logger.info("%s: starting again, %d of %d times", error, failures, max_failures)
+
+
+@contextlib.contextmanager
+def _storage(directory):
+    """A folder for Ray in a run's directory, which all workers can reach."""
+    try:
+        yield
     finally:
-        ray.shutdown()
         shutil.rmtree(directory / STORAGE, ignore_errors=True)
         with contextlib.suppress(OSError):
             directory.rmdir()  # where the run was refused
 
 
-def _connect(directory):
-    os.environ.update({name: value for name, value in ENVIRONMENT.items() if name not in os.environ})
+@contextlib.contextmanager
+def _log_shown(path):
+    """Within it, each line that is added to a log.txt is logged here, too, without its time."""
+    ended = threading.Event()
+    read = path.stat().st_size if path.exists() else 0
+
+    def show() -> None:
+        nonlocal read
+        last = False
+        while not last:
+            last = ended.wait(0.5)
+            with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
+                file.seek(read)
+                for line in iter(file.readline, ""):
+                    if not line.endswith("\n"):
+                        break
+                    read = file.tell()
+                    logger.info("%s", line[len("2026-01-01 00:00:00 ") :].rstrip("\n"))
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
     try:
-        import ray
-        import ray.train.tensorflow
-    except ModuleNotFoundError as error:
-        raise UserError(f"--workers needs Ray ({error.name} is missing): pip install 'tfnmt[ray]'") from error
-    address = os.environ.get("RAY_ADDRESS")
-    options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": True}
-    if not address:
-        options |= {"address": "local", "_node_ip_address": LOOPBACK, "include_dashboard": False}
-    try:
-        ray.init(**options)
-    except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise UserError(f"RAY_ADDRESS={address}: no cluster answers there ({reason})") from error
-    return ray
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def _attempt(work, directory, workers, resume, stop, signals):
@@ -143,9 +156,14 @@ def _fit(work, directory, workers, resume, stop):
 
 
 def _worker(options):
-    """In a worker: do the work, while a thread asks for the command's signal."""
+    """In a worker: do the work, with a share of the machine's processors, while a thread asks for the command's
+    signal."""
     import ray
+    import ray.train
 
+    context, all_processors = ray.train.get_context(), sorted(os.sched_getaffinity(0))
+    share = all_processors[context.get_local_rank() :: context.get_local_world_size()]
+    os.sched_setaffinity(0, share or all_processors)  # of this thread, and those that TensorFlow will start from it
     received = [0]
 
     def ask() -> None:

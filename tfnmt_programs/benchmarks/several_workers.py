@@ -41,9 +41,8 @@ def compare_workers(what: dict[str, Any], workers: int, pinned: bool) -> dict[st
         alone, together = Path(folder, "alone"), Path(folder, "together")
         times = _train(what | {"strategy": "none", "directory": str(alone)}, 1, pinned)
         times_together = _train(what | {"strategy": "multiworker", "directory": str(together)}, workers, pinned)
-        differences = [
-            np.max(np.abs(a - b), initial=0.0) for a, b in zip(_weights(alone), _weights(together), strict=True)
-        ]
+        pairs = zip(*(_weights(directory, times["variables"]) for directory in (alone, together)), strict=True)
+        differences = [np.max(np.abs(one - other), initial=0.0) for one, other in pairs]
         losses = [float(_last_row(directory)["loss"]) for directory in (alone, together)]
     steps, steps_together = (1000 * statistics.median(t["steps"]) for t in (times, times_together))
     return {
@@ -76,12 +75,12 @@ def _train(what, workers, pinned):
     return json.loads(output.splitlines()[-1])
 
 
-def _weights(directory):
-    """All variables of the newest checkpoint, of weights and optimizer, in their order."""
+def _weights(directory, count):
+    """The model's variables in the newest checkpoint, in their order. Those of the optimizer come after them."""
     newest = checkpoint_names(directory / CHECKPOINTS)[0]
     reader = tf.train.load_checkpoint(str(directory / CHECKPOINTS / newest))
-    names = [name for name in reader.get_variable_to_shape_map() if name.startswith("variables/")]
-    return [reader.get_tensor(name).astype(np.float64) for name in sorted(names)]
+    names = [f"variables/{i}/.ATTRIBUTES/VARIABLE_VALUE" for i in range(count)]
+    return [reader.get_tensor(name).astype(np.float64) for name in names]
 
 
 def _last_row(directory):

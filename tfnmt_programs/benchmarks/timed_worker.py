@@ -1,7 +1,8 @@
 """One process of a training whose steps are timed: `python -m` this module, with what to train as JSON.
 
 It prints a JSON object, if it is the one that scores: "steps", the seconds of each step; "processor", the processor's
-seconds in all of them; "all_reduce", the seconds of a sum of all gradients over all workers.
+seconds in all of them; "variables", how many the model has; "all_reduce", the seconds of a sum of all gradients over
+all workers.
 """
 
 import json
@@ -73,6 +74,7 @@ def main(what: dict[str, Any]) -> None:
         figures = {
             "steps": steps,
             "processor": (times.processor[-1] - times.processor[0]) / len(steps),
+            "variables": len(model.variables),
             "all_reduce": statistics.median(seconds[1:]),
         }
         print(json.dumps(figures))
