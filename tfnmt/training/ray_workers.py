@@ -134,7 +134,7 @@ def _attempt(work, directory, workers, resume, stop, signals):
 
 def _fit(work, directory, workers, resume, stop):
     import ray
-    from ray.train import FailureConfig, RunConfig, ScalingConfig, WorkerGroupError
+    from ray.train import FailureConfig, RunConfig, ScalingConfig, TrainingFailedError
     from ray.train.tensorflow import TensorflowTrainer
 
     trainer = TensorflowTrainer(
@@ -146,13 +146,15 @@ def _fit(work, directory, workers, resume, stop):
     )
     try:
         return trainer.fit().return_value
-    except WorkerGroupError as error:
-        for failure in error.worker_failures.values():
-            cause = getattr(failure, "_base_exc", failure)
-            if isinstance(cause, UserError) and not isinstance(cause, WorkerLostError):
-                raise cause from None
-        reasons = {str(failure).strip().splitlines()[-1] for failure in error.worker_failures.values()}
-        raise WorkerLostError(f"a worker has ended ({'; '.join(sorted(reasons))})") from error
+    except TrainingFailedError as error:
+        failures = getattr(error, "worker_failures", {})  # by the worker's index; none where Ray itself has failed
+        for failure in failures.values():
+            if isinstance(failure, UserError) and not isinstance(failure, WorkerLostError):
+                raise failure from None
+        dead = [index for index, failure in failures.items() if not isinstance(failure, WorkerLostError)] or failures
+        which = "worker " + ", ".join(map(str, sorted(dead))) if dead else "Ray"
+        reason = str(next((failures[index] for index in dead), error)).strip().splitlines()[0]
+        raise WorkerLostError(f"{which} has ended ({reason[:200]})") from error
 
 
 def _worker(options):
