@@ -1,0 +1,73 @@
+"""Options about workers: what goes together, and what a worker is to do."""
+
+import argparse
+import io
+import sys
+
+import pytest
+
+from tests.commands.calls import call
+from tfnmt.commands import workers
+from tfnmt.commands.workers import run_training
+from tfnmt.errors import UserError
+
+
+def options(**values):
+    defaults = {"output": "run", "resume": None, "workers": None, "strategy": None, "max_failures": 3, "preset": "tiny"}
+    return argparse.Namespace(**defaults | values)
+
+
+def test_without_workers_the_process_trains():
+    output = io.StringIO()
+    run_training(lambda arguments: f"{arguments.output}: best", options(), output)
+    assert output.getvalue() == "run: best\n"
+
+
+def test_a_process_that_does_not_score_prints_nothing():
+    output = io.StringIO()
+    run_training(lambda arguments: None, options(), output)
+    assert output.getvalue() == ""
+
+
+def test_workers_and_another_strategy(monkeypatch):
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    with pytest.raises(UserError, match="--workers 2: goes with --strategy multiworker"):
+        run_training(lambda _: None, options(workers=2, strategy="mirrored"), io.StringIO())
+
+
+def test_workers_beside_tf_config(monkeypatch):
+    monkeypatch.setenv("TF_CONFIG", "{}")
+    with pytest.raises(UserError, match="--workers: TF_CONFIG names the workers already"):
+        run_training(lambda _: None, options(workers=2), io.StringIO())
+
+
+def test_without_ray_one_line_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UserError, match=r"pip install 'tfnmt\[ray\]'"):
+        run_training(lambda _: None, options(workers=2, output=str(tmp_path / "run")), io.StringIO())
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "two"])
+def test_a_number_of_workers_that_is_none(number, capsys):
+    with pytest.raises(SystemExit) as ended:
+        call("train-translator", "--output", "run", "--workers", number)
+    assert ended.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == f"error: argument --workers: {number} is not a whole number from 1; --help lists all options"
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_workers_that_start_again_resume(again, tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "import_tensorflow", lambda: None)
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "step-5.index").touch()
+    seen = []
+    workers._in_worker(seen.append, options(output=str(tmp_path), workers=2), again)
+    (arguments,) = seen
+    assert arguments.strategy == "multiworker"
+    if again:
+        assert (arguments.resume, arguments.output, arguments.preset) == (str(tmp_path), None, None)
+    else:
+        assert (arguments.resume, arguments.output, arguments.preset) == (None, str(tmp_path), "tiny")
