@@ -16,7 +16,7 @@ from tfnmt.data.preparing.preparation import BEGUN, Preparation, prepare
 from tfnmt.data.record_batches import count_dropped_records, record_batches
 from tfnmt.data.records import INDEX, ParallelRecords
 from tfnmt.data.samples.sentences import draw_sentence
-from tfnmt.inspection.figures import COLORS, new_figure
+from tfnmt.inspection.figures import new_figure
 from tfnmt.translation.presets import Preset
 from tfnmt.translation.training import compile_for_training
 from tfnmt.translation.translation_table import spooled_ids, translation_table
@@ -126,7 +126,7 @@ def _step_of_pair(preset: Preset, records: ParallelRecords) -> tuple[float, floa
 
 def draw_memory(samples: Samples, pairs: int) -> Figure:
     """Memory over time, a colour for each stage."""
-    figure = new_figure(8, 3)
+    figure = new_figure(9, 3)
     axes = figure.subplots()
     stages = [stage for stage in STAGES if stage in samples.stages]
     for number, stage in enumerate(stages):
@@ -135,8 +135,8 @@ def draw_memory(samples: Samples, pairs: int) -> Figure:
             for second, size, name in zip(samples.seconds, samples.bytes, samples.stages, strict=True)
             if name == stage
         ]
-        axes.plot(*zip(*shown, strict=True), ".", markersize=3, color=COLORS[number % len(COLORS)], label=stage)
+        axes.plot(*zip(*shown, strict=True), ".", markersize=3, color=f"C{number}", label=stage)
     axes.set(xlabel=f"seconds, {pairs:,} pairs", ylabel="memory of all processes, GB", ylim=(0, None))
     axes.grid(alpha=0.3)
-    axes.legend(markerscale=3, fontsize="small")
+    axes.legend(markerscale=3, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
