@@ -173,18 +173,6 @@ def test_the_kernel_takes_the_filter():
                 assert client.recv(1) == b"x"
 
 
-def test_mirrored_devices_train_as_one_does(tmp_path):
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("mirrored.py")), str(tmp_path)],
-        env=os.environ | {"PYTHONPATH": str(CHECKOUT)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    weights, figures = map(float, done.stdout.split())
-    assert weights < 1e-5 and figures < 1e-5
-
-
 OPTIONS = ["--epochs", "2", "--no-board", "--set", "batch_size=16", "selection=loss", "checkpoint_steps=4", "steps=8"]
 OPTIONS += ["decoder_units=8", "encoder_units=8", "source_embedding_size=8", "target_embedding_size=8"]
 OPTIONS += [
