@@ -52,6 +52,7 @@ class _Scaled(tf.Module):
         scale = np.maximum(np.abs(value).max(axis=axis, keepdims=True), 1e-30) / 127
         self.scale = tf.Variable(scale, trainable=False, dtype=tf.float32)
         self.value = tf.Variable(np.round(value / scale), trainable=False, dtype=tf.int8)
+        self.is_table = axis == 1
 
     def __call__(self):
         return tf.cast(self.value, tf.float32) * self.scale

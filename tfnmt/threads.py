@@ -6,15 +6,15 @@ import os
 import tensorflow as tf
 
 
-def share_processors(micro_batches: int) -> None:
-    """Divide the processors among micro-batches that are trained in parallel, if TensorFlow has not computed yet.
+def share_processors(batches: int) -> None:
+    """Divide the processors among (micro-)batches that are computed in parallel, if TensorFlow has not computed yet.
 
-    The micro-batches keep the processors busy; several threads for one small operation mostly wait for one another.
+    The batches keep the processors busy; several threads for one small operation mostly wait for one another.
     docs/results.md has the measurements.
     """
-    if micro_batches > 1:
+    if batches > 1:
         with contextlib.suppress(RuntimeError):  # TensorFlow starts its threads once and then keeps their number
-            tf.config.threading.set_intra_op_parallelism_threads(max(1, processors() // micro_batches))
+            tf.config.threading.set_intra_op_parallelism_threads(max(1, processors() // batches))
 
 
 def processors() -> int:

@@ -148,7 +148,8 @@ def test_a_shortlist_is_made_and_used(model, files, monkeypatch, tmp_path):
     )
     assert [line.split("\t")[0] for line in of_all.splitlines()] == [line.split("\t")[0] for line in exact.splitlines()]
     assert of_few != exact and of_few.splitlines()[1] == "\t0.0000"
-    assert len(translated(model, text, monkeypatch, "--precision", "bfloat16").splitlines()) == 3
+    for precision in ("bfloat16", "int8"):
+        assert len(translated(model, text, monkeypatch, "--precision", precision).splitlines()) == 3
 
 
 def test_scores_of_what_was_translated(model, monkeypatch, tmp_path):

@@ -97,6 +97,13 @@ def test_a_beam_of_one_is_greedy_and_a_model_twice_is_the_model(model):
     np.testing.assert_allclose([one.scores for one in twice], [one.scores for one in greedy], rtol=1e-4)
 
 
+def test_greedy_search_without_scores_finds_the_same(model):
+    greedy = SearchConfiguration(method="greedy", minimum_length=2)
+    scored, unscored = (Searcher(model, greedy.replace(scores=scores)).translate(TEXTS) for scores in (True, False))
+    assert texts_of(scored) == texts_of(unscored)
+    assert {one.scores[0] for one in unscored} == {0.0} and min(one.scores[0] for one in scored) < 0
+
+
 def test_an_ensemble_must_share_its_vocabularies(model):
     others = WordTokenizer(["other", "words"])
     with pytest.raises(UserError, match="model 1 and model 2 of the ensemble differ in their target vocabulary"):

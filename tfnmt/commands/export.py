@@ -23,7 +23,8 @@ def add_options(parser: CommandParser) -> None:
         "--quantize",
         default="none",
         choices=("none", "float16", "int8"),
-        help="store the matrices in fewer bits, and compare size, speed and outputs with float32 (default: none)",
+        help="store the matrices in fewer bits, and compare size, speed and outputs with float32 (default: none;"
+        " with --precision int8: int8)",
     )
     parser.add_argument(
         "--source",
@@ -48,6 +49,8 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     from tfnmt.serving.export import export
     from tfnmt.translation.shortlist import load_shortlist
 
+    if arguments.precision == "int8" and arguments.quantize == "none":
+        arguments.quantize = "int8"
     pairs = _pairs(arguments)
     models = [tfnmt.load(directory, "translator" if arguments.source else None) for directory in arguments.model]
     arguments.n_best = arguments.n_best or arguments.beam_size
@@ -61,7 +64,8 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         references: list[str] | None = [target for _, target in pairs]
         if servable.kind == "classifier":
             texts, references = [_right_branching(text) for text in texts], None
-        whole = create_servable(models, search, shortlist=shortlist)
+        exact = search.replace(precision="float32")
+        whole = create_servable(models, exact, shortlist=shortlist)
         print_figures(compare_with_float32(path, whole, texts, references, arguments.bleu_tokenize), False, output)
 
 

@@ -26,6 +26,9 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument("--source", required=True, metavar="F", help="sentences, or a .tsv of both sides; .gz too")
     parser.add_argument("--target", metavar="F", help="their translations, line by line")
     parser.add_argument("--word-level", action="store_true", help="add the log-probability of each word")
+    parser.add_argument(
+        "--precision", default="float32", choices=("float32", "int8"), help="of matrix products (default: float32)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object with the figures of all, at the end")
     parser.add_argument("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
 
@@ -45,7 +48,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     sources = truncate_long(sources, model.source_tokenizer, maximum_length, files.source)
     totals = {"log_probability": 0.0, "sentences": 0, "words": 0, "tokens": 0}
     file = files.target or files.source
-    for scored in score_stream(Scorer(model), sources, translations, arguments.batch_size, file):
+    for scored in score_stream(Scorer(model, arguments.precision), sources, translations, arguments.batch_size, file):
         columns = [f"{scored.log_probability:.4f}"]
         if arguments.word_level:
             columns.append(" ".join(f"{log_p:.4f}" for log_p in scored.words))

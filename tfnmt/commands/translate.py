@@ -23,11 +23,13 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     import tfnmt
     from tfnmt.data.lines import read_lines
+    from tfnmt.threads import processors, share_processors
     from tfnmt.translation.formatting import formatted
     from tfnmt.translation.searcher import Searcher
     from tfnmt.translation.shortlist import load_shortlist
     from tfnmt.translation.streaming import translate_stream
 
+    share_processors(processors())  # the searcher has a batch for each
     configuration = search_configuration(arguments)
     models = [tfnmt.load(directory, "translator") for directory in arguments.model]
     shortlist = load_shortlist(arguments.shortlist) if arguments.shortlist else None

@@ -52,6 +52,11 @@ class Attention(keras.layers.Layer):
         """What comes out has no time, or is zero at padding: no mask."""
         return None, None
 
+    def factors(self, z: float, h: float) -> list[tuple[keras.Variable, float]]:
+        """Each matrix that is the same for all sources, and the bound of what it is multiplied with: that of the
+        queries, or that of the states."""
+        return []
+
     def loop_weights(self) -> Named:
         """The matrices that `attend` multiplies with, by name."""
         return {}
@@ -76,7 +81,7 @@ class Attention(keras.layers.Layer):
 
     def attend(self, z: tf.Tensor, invariants: LoopInvariants) -> tuple[tf.Tensor, tf.Tensor]:
         """`call` in a loop that has weights and memory in its `invariants`: z [batch, query_size] → (c, α)."""
-        weights = tf.nn.softmax(self.energies(z, invariants) + invariants["penalty"])
+        weights = tf.nn.softmax(invariants.add("penalty", self.energies(z, invariants)))
         return invariants.matmul("values", weights), weights
 
     def keys(self, h: tf.Tensor) -> tf.Tensor:
@@ -100,6 +105,9 @@ class AdditiveAttention(Attention):
         self.b = self.add_weight(name="b", shape=(self.units,), initializer="zeros")
         self.v = self.add_weight(name="v", shape=(self.units, 1), initializer="glorot_uniform")
 
+    def factors(self, z: float, h: float) -> list[tuple[keras.Variable, float]]:
+        return [(self.W_a, z), (self.U_a, h)]
+
     def loop_weights(self) -> Named:
         return {"W_a": cast_weight(self, self.W_a)}
 
@@ -115,7 +123,7 @@ class AdditiveAttention(Attention):
         return times(h, cast_weight(self, self.U_a)) + cast_weight(self, self.b)
 
     def energies(self, z: tf.Tensor, invariants: LoopInvariants) -> tf.Tensor:
-        hidden = tf.tanh(invariants.matmul("W_a", z)[:, tf.newaxis, :] + invariants["keys"])
+        hidden = tf.tanh(invariants.add("keys", invariants.matmul("W_a", z)[:, tf.newaxis, :]))
         e = tf.matmul(tf.reshape(hidden, [-1, self.units]), invariants["v"])
         return tf.reshape(e, tf.shape(hidden)[:2])
 
@@ -157,6 +165,9 @@ class GeneralAttention(DotAttention):
         """`input_shape`: the shapes of z and h."""
         (*_, query_size), (*_, state_size) = input_shape
         self.W_a = self.add_weight(name="W_a", shape=(state_size, query_size), initializer="glorot_uniform")
+
+    def factors(self, z: float, h: float) -> list[tuple[keras.Variable, float]]:
+        return [(self.W_a, h)]
 
     def keys(self, h: tf.Tensor) -> tf.Tensor:
         """(h_j W_a) transposed, [batch, query_size, source_length]."""

@@ -8,7 +8,8 @@ import tensorflow as tf
 from tfnmt.layers.cells import CELLS, Cell
 from tfnmt.layers.deep_output import DeepOutput
 from tfnmt.layers.embedding import Embedding, over_time_dropout, whole_word_dropout
-from tfnmt.layers.recurrence import Tensors, cast_weight, invariants_for_one_step, recur, scoped
+from tfnmt.layers.int8 import Int8Matrix
+from tfnmt.layers.recurrence import Tensors, cast_weight, invariants_for_one_step, multiply, recur, scoped
 from tfnmt.layers.registry import ATTENTIONS
 
 Named = dict[str, tf.Tensor]
@@ -120,7 +121,7 @@ class Decoder(keras.layers.Layer):
             (states, memory): a tuple of tensors [batch, units] (z_0 of every layer, and t_0 = 0 with input
             feeding), and a dictionary of tensors whose first dimension is the batch.
         """
-        states = tuple(layer(encoded["summary"]) for layer in self.initial)
+        states = tuple(_first_state(layer, encoded["summary"]) for layer in self.initial)
         if self.input_feeding:
             states += (tf.zeros([tf.shape(encoded["summary"])[0], self.readout_size], states[0].dtype),)
         memory = {"summary": encoded["summary"]}
@@ -183,15 +184,23 @@ class Decoder(keras.layers.Layer):
         """
         weights = self._loop_weights()
         w, b = self._output_weight(), cast_weight(self, self.b)
-        if words is not None:
-            w, b = tf.gather(w, words, axis=0 if self.tied_embeddings else 1), tf.gather(b, words)
-        weights["w"] = tf.transpose(w) if self.tied_embeddings else w
+        b = b if words is None else tf.gather(b, words)
+        if isinstance(w, Int8Matrix):
+            weights["w"] = w if words is None else w.columns(words)
+        else:
+            w = w if words is None else tf.gather(w, words, axis=0 if self.tied_embeddings else 1)
+            weights["w"] = tf.transpose(w) if self.tied_embeddings else w
         if dtype is not None:
             weights = {name: tf.cast(x, dtype) if x.shape.rank == 2 else x for name, x in weights.items()}
         return {"weights": weights, "constants": self._loop_constants({}) | {"b": b}}
 
     def step(
-        self, ids: tf.Tensor, states: Tensors, memory: Named, shared: dict[str, Named] | None = None
+        self,
+        ids: tf.Tensor,
+        states: Tensors,
+        memory: Named,
+        shared: dict[str, Named] | None = None,
+        rows: int = 1,
     ) -> tuple[tf.Tensor, Tensors, tf.Tensor | None]:
         """One word on: what a search calls.
 
@@ -199,14 +208,17 @@ class Decoder(keras.layers.Layer):
             ids: int32 [batch], the words before.
             states, memory: as `start` or the step before returns them.
             shared: what `for_steps` returns; None to compute it here.
+            rows: how many rows of `ids` and `states` there are for each of the memory, one after the other.
 
         Returns:
             (logits, states, attention): e(k) float [batch, vocabulary_size] (or of the words given to `for_steps`),
             the new states, and α [batch, source_length] (None without attention).
         """
         shared = self.for_steps() if shared is None else shared
+        if not self.attention and rows > 1:
+            memory = {"summary": tf.repeat(memory["summary"], rows, axis=0)}
         of_memory = self._memory_invariants(memory)
-        invariants = invariants_for_one_step(**{name: shared[name] | of_memory[name] for name in shared})
+        invariants = invariants_for_one_step(**{name: shared[name] | of_memory[name] for name in shared}, rows=rows)
         u = self.E(ids)
         z, c, states, attention = self._transition(self._project(u, memory), states, invariants)
         t = states[-1] if self.input_feeding else self._readout(z, c, u)
@@ -214,13 +226,13 @@ class Decoder(keras.layers.Layer):
 
     def logits(self, t: tf.Tensor) -> tf.Tensor:
         """e(k) = w_kᵀ t + b_k of every word k: t [..., readout_size] → [..., vocabulary_size]."""
-        rows = tf.reshape(t, [-1, self.readout_size])
-        e = tf.matmul(rows, self._output_weight(), transpose_b=self.tied_embeddings)
+        rows, w = tf.reshape(t, [-1, self.readout_size]), self._output_weight()
+        e = multiply(rows, w) if isinstance(w, Int8Matrix) else tf.matmul(rows, w, transpose_b=self.tied_embeddings)
         e = tf.nn.bias_add(e, cast_weight(self, self.b))
         return tf.reshape(e, tf.concat([tf.shape(t)[:-1], [self.E.input_dim]], axis=0))
 
     def _output_weight(self):
-        """w [readout_size, vocabulary_size], or its transpose, which is E, where they are tied."""
+        """w [readout_size, vocabulary_size], or its transpose, which is E, where they are tied and no `Int8Matrix`."""
         return cast_weight(self, self.E.embeddings if self.tied_embeddings else self.w)
 
     def _project(self, u, memory):
@@ -284,3 +296,9 @@ class Decoder(keras.layers.Layer):
             return {"weights": {}, "constants": {"summary": memory["summary"]}}
         weights, constants = self.attention.memory_invariants(memory)
         return {"weights": scoped({"attention": weights}), "constants": scoped({"attention": constants})}
+
+
+def _first_state(layer, summary):
+    """What a dense layer gives for h_T, in its product's precision."""
+    z = multiply(summary, cast_weight(layer, layer.kernel)) + cast_weight(layer, layer.bias)
+    return layer.activation(z)

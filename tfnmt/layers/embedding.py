@@ -5,6 +5,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tfnmt.layers.int8 import int8_matrix
+
 
 @keras.saving.register_keras_serializable("tfnmt")
 class Embedding(keras.layers.Embedding):
@@ -24,6 +26,8 @@ class Embedding(keras.layers.Embedding):
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
         """Ids int32 [...] → float [..., size]."""
+        if (table := int8_matrix(self.embeddings)) is not None:
+            return table.vectors(inputs)
         return tf.cast(_rows(tf.convert_to_tensor(self.embeddings), inputs), self.compute_dtype)
 
     def get_config(self) -> dict:

@@ -17,6 +17,8 @@ from collections.abc import Callable
 import keras
 import tensorflow as tf
 
+from tfnmt.layers.int8 import Int8Matrix, int8_matrix
+
 Tensors = tuple[tf.Tensor, ...]
 
 STEPS = 4
@@ -43,7 +45,7 @@ def recur(
         inputs: a tuple of tensors [time, batch, size]; time first. Products that do not depend on the states are done.
         states: a tuple of tensors [batch, units], the states before the first step.
         weights: a dictionary of the matrices that the step multiplies with: [in, out], or [batch, in, out] for one
-            matrix per example.
+            matrix per example. If one is an `Int8Matrix`, there is no gradient, and nothing is kept for one.
         output_sizes: a tuple with the last dimension of each output, None where it is known only when the graph runs.
         constants: a dictionary of further tensors that are the same at all times.
         mask: optional bool [time, batch]. Where it is False the states pass through unchanged, so padding changes
@@ -68,6 +70,10 @@ def recur(
         passed_on = {id(new): tf.where(real, new, old) for new, old in zip(new_states, states, strict=True)}
         return tuple(passed_on.get(id(x), x) for x in outputs_t), tuple(passed_on[id(new)] for new in new_states)
 
+    if any(isinstance(weight, Int8Matrix) for weight in weights.values()):
+        outputs, last, _ = _forward(masked_step, *arguments, output_sizes, time, order, keep=False)
+        return outputs, last
+
     @tf.custom_gradient
     def run(*flat):
         arguments_ = tf.nest.pack_sequence_as(arguments, flat)
@@ -83,14 +89,16 @@ def recur(
     return tuple(results[: len(output_sizes)]), tuple(results[len(output_sizes) :])
 
 
-def _forward(step, inputs, states, weights, constants, output_sizes, time, order):
+def _forward(step, inputs, states, weights, constants, output_sizes, time, order, keep=True):
     """All steps: the outputs, the last states, and what the backward loop needs: states, products and their factors."""
     dtype = states[0].dtype
-    kept = {
-        "states": tuple(_new_array(dtype, time, [state.shape[-1]]) for state in states),
-        "factors": {name: _new_array(dtype, time, [weight.shape[-2]]) for name, weight in weights.items()},
-        "products": {name: _new_array(dtype, time, [weight.shape[-1]]) for name, weight in weights.items()},
-    }
+    kept = {}
+    if keep:
+        kept = {
+            "states": tuple(_new_array(dtype, time, [state.shape[-1]]) for state in states),
+            "factors": {name: _new_array(dtype, time, [weight.shape[-2]]) for name, weight in weights.items()},
+            "products": {name: _new_array(dtype, time, [weight.shape[-1]]) for name, weight in weights.items()},
+        }
     outputs = tuple(_new_array(dtype, time, [size]) for size in output_sizes)
 
     def body(i, states, outputs, kept):
@@ -104,7 +112,7 @@ def _forward(step, inputs, states, weights, constants, output_sizes, time, order
             return products[name]
 
         outputs_t, new_states = step(t, _at(inputs, t), states, constants, matmul)
-        kept_t = {"states": states, "factors": factors, "products": products}
+        kept_t = {"states": states, "factors": factors, "products": products} if keep else {}
         return i + 1, new_states, _write(outputs, t, outputs_t), _write(kept, t, kept_t)
 
     _, states, outputs, kept = _loop(time, body, (states, outputs, kept))
@@ -160,33 +168,55 @@ def _weight_gradient(weight, factors, dz):
     return tf.matmul(rows, tf.reshape(dz, [-1, weight.shape[1]]), transpose_a=True)
 
 
-def multiply(value: tf.Tensor, weight: tf.Tensor) -> tf.Tensor:
+def multiply(value: tf.Tensor, weight: tf.Tensor | Int8Matrix, rows: int = 1) -> tf.Tensor:
     """`value` [batch, in] times `weight` [in, out], or [batch, in, out] (one matrix per example): [batch, out].
 
+    With `rows`, `value` has so many rows for each example, one after the other, and the product too.
     A weight in a type of its own is multiplied in that; the product has the type of `value`.
     """
+    if isinstance(weight, Int8Matrix):
+        return weight.multiply(value)
     if weight.shape.rank == 2:
         return tf.cast(tf.matmul(tf.cast(value, weight.dtype), weight), value.dtype)
-    return tf.squeeze(tf.matmul(value[:, tf.newaxis, :], weight), axis=1)
+    product = tf.matmul(tf.reshape(value, [-1, rows, tf.shape(weight)[1]]), weight)
+    product = tf.reshape(product, [-1, tf.shape(weight)[2]])
+    product.set_shape([None, weight.shape[2]])
+    return product
 
 
-def times(x: tf.Tensor, weight: tf.Tensor) -> tf.Tensor:
+def times(x: tf.Tensor, weight: tf.Tensor | Int8Matrix) -> tf.Tensor:
     """x [..., in] times weight [in, out], all rows as one product. Returns [..., out]."""
-    product = tf.matmul(tf.reshape(x, [-1, weight.shape[0]]), weight)
+    rows = tf.reshape(x, [-1, weight.shape[0]])
+    product = weight.multiply(rows) if isinstance(weight, Int8Matrix) else tf.matmul(rows, weight)
     return tf.reshape(product, tf.concat([tf.shape(x)[:-1], [weight.shape[1]]], axis=0))
 
 
 class LoopInvariants:
-    """The tensors that are the same at all times, as a step uses them: matrices and other constants, by name."""
+    """The tensors that are the same at all times, as a step uses them: matrices and other constants, by name.
+
+    The values that a step computes have `rows` rows for each example of the tensors here, one after the other.
+    """
 
     def __init__(
-        self, matmul: Callable[[str, tf.Tensor], tf.Tensor], constants: dict[str, tf.Tensor], prefix: str = ""
+        self,
+        matmul: Callable[[str, tf.Tensor], tf.Tensor],
+        constants: dict[str, tf.Tensor],
+        prefix: str = "",
+        rows: int = 1,
     ):
-        self._matmul, self._constants, self._prefix = matmul, constants, prefix
+        self._matmul, self._constants, self._prefix, self._rows = matmul, constants, prefix, rows
 
     def matmul(self, name: str, value: tf.Tensor) -> tf.Tensor:
         """`value` [batch, in] times the matrix of that name, [batch, out]."""
         return self._matmul(self._prefix + name, value)
+
+    def add(self, name: str, value: tf.Tensor) -> tf.Tensor:
+        """`value` [batch, ...] plus the constant of that name, which has one entry for each example."""
+        if self._rows == 1:
+            return value + self[name]
+        of_examples = tf.reshape(value, tf.concat([[-1, self._rows], tf.shape(value)[1:]], axis=0))
+        total = of_examples + self[name][:, tf.newaxis]
+        return tf.reshape(total, tf.concat([[-1], tf.shape(total)[2:]], axis=0))
 
     def __getitem__(self, name: str) -> tf.Tensor:
         return self._constants[self._prefix + name]
@@ -196,12 +226,14 @@ class LoopInvariants:
 
     def scope(self, name: str) -> "LoopInvariants":
         """The invariants of one layer of the step: "x" there is "NAME/x" here."""
-        return LoopInvariants(self._matmul, self._constants, f"{self._prefix}{name}/")
+        return LoopInvariants(self._matmul, self._constants, f"{self._prefix}{name}/", self._rows)
 
 
-def invariants_for_one_step(weights: dict[str, tf.Tensor], constants: dict[str, tf.Tensor]) -> LoopInvariants:
-    """What `recur` gives its steps, for one step outside any loop, as searches take it."""
-    return LoopInvariants(lambda name, value: multiply(value, weights[name]), constants)
+def invariants_for_one_step(
+    weights: dict[str, tf.Tensor], constants: dict[str, tf.Tensor], rows: int = 1
+) -> LoopInvariants:
+    """What `recur` gives its steps, for one step outside any loop, as searches take it; `rows` for each example."""
+    return LoopInvariants(lambda name, value: multiply(value, weights[name], rows), constants, rows=rows)
 
 
 def scoped(tensors: dict[str, dict[str, tf.Tensor]]) -> dict[str, tf.Tensor]:
@@ -209,12 +241,14 @@ def scoped(tensors: dict[str, dict[str, tf.Tensor]]) -> dict[str, tf.Tensor]:
     return {f"{scope}/{name}": tensor for scope, named in tensors.items() for name, tensor in named.items()}
 
 
-def cast_weight(layer: keras.layers.Layer, variable: keras.Variable) -> tf.Tensor:
-    """A layer's variable in the dtype that the layer computes in.
+def cast_weight(layer: keras.layers.Layer, variable: keras.Variable) -> tf.Tensor | Int8Matrix:
+    """A layer's variable in the dtype that the layer computes in, or what `int8_matrices` has in its place.
 
     Keras casts by itself where a layer is called; `step` and other methods of a layer that searches call directly are
     to compute in the same dtype.
     """
+    if (matrix := int8_matrix(variable)) is not None:
+        return matrix
     return tf.cast(tf.convert_to_tensor(variable), layer.compute_dtype)
 
 

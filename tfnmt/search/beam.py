@@ -48,7 +48,7 @@ def beam_search(
 
     Args:
         step: a step function over rows [batch · K], the hypotheses of one sentence together; see `tfnmt.search.step`.
-        states, memory: the states before the first step and what every step gets, both of [batch] rows.
+        states, memory: the states before the first step and what every step gets, of [batch] rows and sentences.
         start, end: ids of the token before the first and of the one after the last.
         maximum_lengths: int32 [batch], tokens of each result at most, without `end`.
         configuration: a `BeamConfiguration`.
@@ -102,8 +102,8 @@ def beam_search(
             ~tf.reduce_any(log_p > NEG_INF / 2, axis=1),
             loop["sentence_indices"],
             beam_size,
-            by_sentence={"log_p": log_p, "maximum_lengths": limits},
-            by_row={"ids": ids, "states": states, "memory": loop["memory"], "covered": covered},
+            by_sentence={"log_p": log_p, "maximum_lengths": limits, "memory": loop["memory"]},
+            by_row={"ids": ids, "states": states, "covered": covered},
         )
         results = update_sentences(loop["results"], loop["sentence_indices"], results)
         whole_batch = {"i": i + 1, "results": results, "history": history}
@@ -121,7 +121,7 @@ def _initial(step, states, memory, start, maximum_lengths, beam_size, coverage):
     """The loop's state before the first step: K empty hypotheses of every sentence, of which one is alive."""
     sentence_indices = positions(tf.size(maximum_lengths))
     rows = rows_of(sentence_indices, beam_size)
-    states, memory = tf.nest.map_structure(lambda x: tf.repeat(x, beam_size, axis=0), (states, memory))
+    states = tf.nest.map_structure(lambda x: tf.repeat(x, beam_size, axis=0), states)
     ids = tf.fill([tf.size(rows)], tf.constant(start, tf.int64))
     _, _, auxiliary = step(
         tf.cast(ids, tf.int32), states, memory

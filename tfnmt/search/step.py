@@ -4,14 +4,15 @@
 
 ids: int32 [rows], the previous token of each hypothesis, at first the start token.
 states: any structure of tensors [rows, ...] that one step hands to the next.
-memory: any structure of tensors [rows, ...] that every step gets, such as the encoded sentences.
+memory: any structure of tensors [sentences, ...] that every step gets, such as the encoded sentences.
 log_probabilities: float32 [rows, vocabulary_size], of the next token.
 auxiliary: any structure of tensors [rows, ...] about the next token, such as the attention that it was predicted with.
     A search returns those of every token of its results.
 
-A row is one hypothesis. Searches remove rows from the batch (`tfnmt.search.compaction`), so whatever has one entry a
-row is part of the states or of the memory. A step function knows nothing of the search, and a search nothing of what
-the tokens mean.
+A row is one hypothesis. A beam search has as many for each sentence, one after the other; elsewhere a row is a
+sentence. The memory is there once for each sentence, so that a step reads it once for all hypotheses. Searches remove
+sentences from the batch (`tfnmt.search.compaction`), so whatever has one entry a row or a sentence is part of the
+states or of the memory. A step function knows nothing of the search, and a search nothing of what the tokens mean.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,6 +42,11 @@ class SearchResult(NamedTuple):
     """float32 [batch, n]: Σ log p of the tokens, and of `end` unless the maximum length cut the result."""
     auxiliary: Any
     """The step's auxiliary outputs for each token, [batch, n, length, ...]; 0 after the last."""
+
+
+def repeat_for_rows(x: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+    """x [sentences, ...], of the memory, for each of so many rows: [rows, ...]."""
+    return tf.repeat(x, rows // tf.maximum(tf.shape(x)[0], 1), axis=0)
 
 
 def ensemble(steps: Sequence[StepFunction]) -> StepFunction:

@@ -12,6 +12,7 @@ import tensorflow_text  # noqa: F401  registers its operations
 from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
+from tfnmt.layers.int8 import require_int8
 from tfnmt.serving.batching import Arrays, Batcher
 from tfnmt.serving.checks import Checks
 from tfnmt.serving.export import DESCRIPTION
@@ -37,6 +38,7 @@ class Version:
 
     Raises:
         ValueError: an input of a signature is not string [rows].
+        UserError: it multiplies in int8, and this machine cannot.
         OSError, ValueError, tf.errors.OpError and whatever else a broken SavedModel makes TensorFlow raise.
     """
 
@@ -54,7 +56,10 @@ class Version:
         self._observe_seconds = observe_seconds
         self.number = int(self.path.name)
         definitions = _read_signatures(self.path / "saved_model.pb")
-        described = _read_limits(self.path / "assets.extra" / DESCRIPTION)
+        description = _read_description(self.path / "assets.extra" / DESCRIPTION)
+        if description.get("search", {}).get("precision") == "int8":
+            require_int8()
+        described = description.get("limits", {})
         self.signatures = {
             name: Signature(name, definition, limits.of_request(described.get(name, {})))
             for name, definition in definitions.items()
@@ -108,11 +113,9 @@ class Version:
         return run
 
 
-def _read_limits(path):
-    """{signature: {limit: value}} of a description; nothing where there is none, as for models made elsewhere."""
-    if not path.exists():
-        return {}
-    return json.loads(path.read_text(encoding="utf-8")).get("limits", {})
+def _read_description(path):
+    """What `tfnmt.serving.export` says of a model; nothing of models made elsewhere."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def _read_signatures(path):

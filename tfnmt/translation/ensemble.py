@@ -10,6 +10,7 @@ from tfnmt.configuration import require
 from tfnmt.errors import UserError
 from tfnmt.search.step import StepFunction, ensemble
 from tfnmt.text.framing import encode_source
+from tfnmt.translation.int8_weights import Int8Weights
 from tfnmt.translation.shortlist import Candidates
 
 
@@ -32,6 +33,17 @@ class Ensemble(tf.Module):
         self.source_tokenizer, self.target_tokenizer = (_shared(self.models, side) for side in ("source", "target"))
         self.maximum_source_length = min(model.configuration.maximum_source_length for model in self.models)
         self.has_attention = all(model.configuration.attention != "none" for model in self.models)
+        self._int8_weights: Int8Weights | None = None
+
+    def int8_weights(self) -> Int8Weights:
+        """A copy of the models' weights, as they are when this is first called, for products in int8.
+
+        Raises:
+            UserError: this machine has none.
+        """
+        if self._int8_weights is None:
+            self._int8_weights = Int8Weights(self.models)
+        return self._int8_weights
 
     def source_ids(self, texts: tf.Tensor) -> tf.Tensor:
         """Strings [batch] → int32 [batch, source_length]: tokens, END, padding; as many as all models read."""
@@ -43,9 +55,14 @@ class Ensemble(tf.Module):
         with_attention: bool = False,
         candidates: Candidates | None = None,
         dtype: str | None = None,
+        normalized: bool = True,
+        hypotheses: int = 1,
     ) -> tuple[StepFunction, Any, Any]:
-        """The step function of all models together; arguments and results are those of `search_step`."""
-        of_models = [search_step(model, source, with_attention, candidates, dtype) for model in self.models]
+        """The step function of all models together; arguments and results are those of `search_step`, but what several
+        models give is always normalized."""
+        normalized |= len(self.models) > 1
+        arguments = (source, with_attention, candidates, dtype, normalized, hypotheses)
+        of_models = [search_step(model, *arguments) for model in self.models]
         if len(of_models) == 1:
             return of_models[0]
         steps, states, memories = zip(*of_models, strict=True)
@@ -63,6 +80,8 @@ def search_step(
     with_attention: bool = False,
     candidates: Candidates | None = None,
     dtype: str | None = None,
+    normalized: bool = True,
+    hypotheses: int = 1,
 ) -> tuple[StepFunction, Any, Any]:
     """One translator's step function, see `tfnmt.search.step`.
 
@@ -73,9 +92,12 @@ def search_step(
         candidates: a shortlist's words, which alone have a probability; a token's id is then its position among them.
             None for the whole vocabulary.
         dtype: what the decoder's matrices are multiplied in, such as "bfloat16"; None for the model's own.
+        normalized: whether the step gives log-probabilities; else each row is greater by any number, the same for all
+            words of the row, which is all that greedy search needs.
+        hypotheses: rows of each sentence that the step gets.
 
     Returns:
-        (step, states, memory): the step function, the first states and the memory, of [batch] rows.
+        (step, states, memory): the step function, the first states and the memory, of [batch] rows and sentences.
     """
     decoder = model.decoder
     states, memory = decoder.start(model.encoder(source))
@@ -85,14 +107,22 @@ def search_step(
 
     def step(ids, states, memory):
         ids = ids if words is None else tf.gather(words, ids)
-        logits, states, attention = decoder.step(ids, states, memory["source"], shared)
+        logits, states, attention = decoder.step(ids, states, memory["source"], shared, hypotheses)
         logits = tf.cast(logits, tf.float32)
         if words is not None:
-            logits += memory["penalties"]
+            logits = _add_to_rows(logits, memory["penalties"], hypotheses)
         auxiliary = {"attention": tf.cast(attention, tf.float32)} if with_attention else {}
-        return tf.nn.log_softmax(logits), states, auxiliary
+        return tf.nn.log_softmax(logits) if normalized else logits, states, auxiliary
 
     return step, states, memory
+
+
+def _add_to_rows(x, of_sentences, hypotheses):
+    """x [rows, size] and what is to be added to each row of a sentence, [sentences, size]."""
+    if hypotheses == 1:
+        return x + of_sentences
+    total = tf.reshape(x, [-1, hypotheses, tf.shape(x)[1]]) + of_sentences[:, tf.newaxis]
+    return tf.reshape(total, tf.shape(x))
 
 
 def _shared(models, side):

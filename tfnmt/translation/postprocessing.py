@@ -21,9 +21,10 @@ class Translations(NamedTuple):
     texts: tf.Tensor
     """string [batch, n]."""
     scores: tf.Tensor
-    """float32 [batch, n]: what they are ordered by, the log-probability with the penalties of a beam search."""
+    """float32 [batch, n]: what they are ordered by, the log-probability with the penalties of a beam search; 0
+    where none are computed."""
     log_probabilities: tf.Tensor
-    """float32 [batch, n]: Σ log p of the tokens and of END."""
+    """float32 [batch, n]: Σ log p of the tokens and of END; 0 where none are computed."""
     ids: tf.Tensor
     """int32 [batch, n, length]: the tokens, 0 after the last."""
     lengths: tf.Tensor

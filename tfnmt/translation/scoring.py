@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -71,16 +72,26 @@ class Scorer(tf.Module):
 
     Args:
         models: a `Translator`, or several (an ensemble).
+        precision: of matrix products, "float32" or "int8"; with int8, the weights count as they are now.
+
+    Raises:
+        UserError: the models do not share their vocabularies, or there are no products in int8 here.
     """
 
-    def __init__(self, models: Ensemble | Translator | Sequence[Translator]):
+    def __init__(
+        self,
+        models: Ensemble | Translator | Sequence[Translator],
+        precision: Literal["float32", "int8"] = "float32",
+    ):
         super().__init__(name="scorer")
         self.ensemble = as_ensemble(models)
+        self._weights = self.ensemble.int8_weights() if precision == "int8" else None
         text = tf.TensorSpec([None], tf.string)
         self._function = tf.function(self._score, input_signature=[text, text], autograph=False)
 
     def _score(self, sources, translations):
-        log_p, ids = log_probabilities(self.ensemble, sources, translations)
+        with self._weights.in_use(self.ensemble.models) if self._weights else contextlib.nullcontext():
+            log_p, ids = log_probabilities(self.ensemble, sources, translations)
         return log_p, word_indices(self.ensemble.target_tokenizer, ids)
 
     def score(self, sources: Sequence[str], translations: Sequence[str], batch_size: int = 64) -> list[Scored]:

@@ -1,6 +1,7 @@
 """From text to text: a search over one translator or several, in the graph."""
 
 import concurrent.futures
+import contextlib
 import functools
 from collections.abc import Sequence
 from typing import Any
@@ -21,6 +22,7 @@ from tfnmt.search.constraints import (
 )
 from tfnmt.search.greedy import greedy_search
 from tfnmt.search.sampling import sample
+from tfnmt.search.step import NEG_INF, repeat_for_rows
 from tfnmt.text.framing import truncate
 from tfnmt.text.tokenizers import END, PADDING, START, UNKNOWN
 from tfnmt.threads import processors
@@ -28,6 +30,9 @@ from tfnmt.translation.ensemble import Ensemble, as_ensemble
 from tfnmt.translation.postprocessing import Translations, postprocess
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.shortlist import Shortlist
+
+SMALLEST_SHARE = 8
+"""Fewer texts than these are translated together rather than by several threads: a step takes hardly less time."""
 
 
 class Searcher(tf.Module):
@@ -37,7 +42,8 @@ class Searcher(tf.Module):
 
     Args:
         models: a `Translator`, or several (an ensemble): the mean of their probabilities counts.
-        configuration: a `SearchConfiguration`; None for its defaults.
+        configuration: a `SearchConfiguration`; None for its defaults. With precision=int8, the models' weights count as
+            they are now, whatever becomes of them.
         shortlist: a `Shortlist`, whose words alone are scored, or None for the whole vocabulary.
         constraints: further constraints on what is written, see `tfnmt.search.constraints`; not with a shortlist.
 
@@ -68,6 +74,7 @@ class Searcher(tf.Module):
             allowed = "false or 0 for a model without attention"
             require(self.ensemble.has_attention or not getattr(c, key), key, getattr(c, key), allowed)
         self._with_attention = c.alignments or c.replace_unknown or c.coverage_penalty > 0
+        self._weights = self.ensemble.int8_weights() if c.precision == "int8" else None
         self._functions = functools.cache(self._new_function)  # a SavedModel must not keep those that were traced here
 
     def find(self, texts: tf.Tensor, prefixes: tf.Tensor | None = None, keys: tf.Tensor | None = None) -> Translations:
@@ -79,14 +86,22 @@ class Searcher(tf.Module):
             keys: int [batch], for sampling: what a sentence's tokens depend on, beside the seed. By default a hash of
                 the text, so that the same text is translated the same.
         """
+        with self._weights.in_use(self.ensemble.models) if self._weights else contextlib.nullcontext():
+            return self._find(texts, prefixes, keys)
+
+    def _find(self, texts, prefixes, keys):
         c, ensemble = self.configuration, self.ensemble
         texts = truncate(texts, ensemble.maximum_source_length)
         source = ensemble.source_ids(texts)
         prefix = None if prefixes is None else _ids(ensemble.target_tokenizer, prefixes)
         maximum_lengths = self._maximum_lengths(source, prefix)
         candidates = self.shortlist.candidates(source, self._banned, prefix) if self.shortlist else None
-        dtype = None if c.precision == "float32" else c.precision
-        step, states, memory = ensemble.search_step(source, self._with_attention, candidates, dtype)
+        dtype = "bfloat16" if c.precision == "bfloat16" else None
+        is_greedy = c.method != "sample" and c.hypotheses == 1 and not c.coverage_penalty
+        normalized = c.scores or not is_greedy
+        step, states, memory = ensemble.search_step(
+            source, self._with_attention, candidates, dtype, normalized, c.hypotheses
+        )
         banned: Any = self._banned
         if candidates is not None:  # which exclude them already, except from prefixes
             banned = None if prefix is None else candidates.positions(tf.constant(banned))
@@ -100,8 +115,11 @@ class Searcher(tf.Module):
         if c.method == "sample":
             keys = tf.strings.to_hash_bucket_fast(texts, 2**62) if keys is None else keys
             result = sample(*arguments, c, c.seed, keys)
-        elif c.hypotheses == 1 and not c.coverage_penalty:
+        elif is_greedy:
             result = greedy_search(*arguments)
+            if not normalized:
+                none = tf.where(result.scores > NEG_INF / 2, 0.0, NEG_INF)
+                result = result._replace(scores=none, log_probabilities=none)
         else:
             step, memory = _with_source_mask(step, memory, source)
             result = beam_search(step, states, memory, START, END, maximum_lengths, c, _coverage, c.n_best)
@@ -122,7 +140,7 @@ class Searcher(tf.Module):
 
         Args:
             texts: a list of strings.
-            batch_size: texts translated at once.
+            batch_size: texts translated at once, at most.
             prefixes: a list of strings, what each translation is to begin with, or None.
 
         Returns:
@@ -136,9 +154,10 @@ class Searcher(tf.Module):
             found = function(*(tf.constant([side[i] for i in batch], tf.string) for side in sides))
             return [None if x is None else x.numpy() for x in found]
 
-        batches = batches_by_length(texts, batch_size)
-        translations: list[Any] = [None] * len(texts)
         threads = tf.config.threading.get_inter_op_parallelism_threads() or processors()  # 0: TensorFlow's default
+        share = max(SMALLEST_SHARE, -(-len(texts) // threads))  # of one thread, if there is not a whole batch for each
+        batches = batches_by_length(texts, min(batch_size, share))
+        translations: list[Any] = [None] * len(texts)
         with concurrent.futures.ThreadPoolExecutor(threads) as pool:
             for batch, found in zip(batches, pool.map(search, batches), strict=True):
                 for row, i in enumerate(batch):
@@ -205,4 +224,5 @@ def _with_source_mask(step, memory, source):
 
 def _coverage(auxiliary, memory):
     """What `beam_search` asks for: the attention of a step, 1 where the source has no word."""
-    return tf.where(memory["is_word"], auxiliary["attention"], 1.0)
+    attention = auxiliary["attention"]
+    return tf.where(repeat_for_rows(memory["is_word"], tf.shape(attention)[0]), attention, 1.0)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
+from tfnmt.configuration import require
 from tfnmt.quantization import StoredWeights
 from tfnmt.text.tokenizers import PADDING
 from tfnmt.translation.ensemble import Ensemble
@@ -73,11 +74,11 @@ class TranslatorServable(tf.Module):
     Args:
         models: `Translator`s with the same tokenizers; the mean of their probabilities counts.
         search: a `SearchConfiguration`.
-        precision: how the weights are stored, see `StoredWeights`.
+        precision: how the weights are stored, see `StoredWeights`; int8 if that is what is multiplied in.
         shortlist: a `Shortlist`, or None for the whole vocabulary.
 
     Raises:
-        UserError: the models do not go together.
+        UserError: the models do not go together, or what is multiplied in int8 is to be stored otherwise.
     """
 
     kind = "translator"
@@ -96,6 +97,10 @@ class TranslatorServable(tf.Module):
         shortlist: Shortlist | None = None,
     ):
         super().__init__(name="translator")
+        self._multiplies_in_int8 = search.precision == "int8"
+        if self._multiplies_in_int8:
+            require(precision in ("none", "int8"), "quantize", precision, "int8 or none with precision=int8")
+            precision = "int8"
         self.options = {"quantize": precision, "models": len(models), "search": search.model_dump(mode="json")}
         ensemble = Ensemble(models)
         searcher = Searcher(ensemble, search.replace(alignments=False), shortlist)
@@ -104,7 +109,9 @@ class TranslatorServable(tf.Module):
             aligner = Searcher(ensemble, search.replace(alignments=True), shortlist)
         self._untracked = _Untracked(ensemble, searcher, aligner)
         self.tokenizers = [ensemble.source_tokenizer, ensemble.target_tokenizer]
-        self.weights = StoredWeights(ensemble.models, precision)
+        self.weights = (
+            ensemble.int8_weights() if self._multiplies_in_int8 else StoredWeights(ensemble.models, precision)
+        )
         self._untracked.best = _traced(lambda text: self._find(searcher, text), "text")
         self.documentation = {name: SIGNATURES[name] for name in SIGNATURES if name != "align" or aligner}
         methods = {name: getattr(self, f"_{name}") for name in self.documentation}
@@ -123,6 +130,8 @@ class TranslatorServable(tf.Module):
         return self._untracked.functions
 
     def _find(self, searcher, text):
+        if self._multiplies_in_int8:
+            return searcher.find(text)  # which uses the same weights itself
         with self.weights.in_use(self._untracked.ensemble.models):
             return searcher.find(text)
 

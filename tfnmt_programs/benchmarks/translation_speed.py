@@ -61,7 +61,9 @@ def translation_speed(options: Namespace) -> dict[str, Any]:
         raise UserError("--peer-python is missing: a Python that has joeynmt")
     model, sources, limits = _random(options.preset) if options.preset else _trained(options.model, options.source)
     references = _references(options.target, sources, options.source) if options.target else None
-    configuration = SearchConfiguration(beam_size=options.beam_size, precision=options.precision, **limits)
+    configuration = SearchConfiguration(
+        beam_size=options.beam_size, precision=options.precision, scores=False, **limits
+    )
     searcher = Searcher(model, configuration, load_shortlist(options.shortlist) if options.shortlist else None)
     is_exact = not options.shortlist and options.precision == "float32"
     first = _seconds(searcher, sources[:1], options.batch_size)

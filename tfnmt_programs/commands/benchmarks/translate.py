@@ -20,7 +20,10 @@ def add_options(parser: CommandParser) -> None:
         "--shortlist", metavar="F", help="score likely words only, with --model: of tfnmt make-shortlist"
     )
     parser.add_argument(
-        "--precision", default="float32", choices=("float32", "bfloat16"), help="of our products (default: float32)"
+        "--precision",
+        default="float32",
+        choices=("float32", "bfloat16", "int8"),
+        help="of our products (default: float32)",
     )
     parser.add_argument(
         "--target", metavar="F", help="references, with --model: tell BLEU, and the exact search's, too"
@@ -34,7 +37,7 @@ def add_options(parser: CommandParser) -> None:
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     """The figures of this work."""
     ran = {"peer_name": arguments.peer, "load_before": load_before()}
-    set_threads(arguments.threads, arguments.threads)
+    set_threads(1, arguments.threads)  # as `tfnmt translate` does
     from tfnmt_programs.benchmarks.translation_speed import translation_speed
 
     if arguments.model and not arguments.source:

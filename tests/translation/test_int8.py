@@ -1,0 +1,93 @@
+"""Search in int8: near float32, the same in every batch, and refused where there is none."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.translation.test_searcher import SOURCES, TARGETS, TEXTS, made, texts_of
+from tfnmt.errors import UserError
+from tfnmt.layers import int8
+from tfnmt.layers.int8 import Int8Matrix
+from tfnmt.translation.scoring import Scorer
+from tfnmt.translation.search_configuration import SearchConfiguration
+from tfnmt.translation.searcher import Searcher
+
+
+def quantized(matrix, bound, transposed=False):
+    """A matrix [in, out] as an `Int8Matrix`."""
+    limits = np.abs(matrix).max(axis=0)
+    values = np.round(matrix / limits * 127).astype(np.int8)
+    return Int8Matrix(tf.constant(values.T if transposed else values), tf.constant(limits), bound, transposed)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("constant", [False, True])
+def test_a_product_is_that_of_the_rounded_numbers(transposed, constant):
+    """Exactly, but for float32's rounding of the result; what is beyond the bound counts as the bound."""
+    rng = np.random.default_rng(1)
+    matrix = rng.normal(size=(37, 21)).astype(np.float32)
+    int8_matrix = quantized(matrix, 0.5, transposed)
+
+    @tf.function(autograph=False, input_signature=[tf.TensorSpec([None, 37])])
+    def multiply(x):
+        return int8.dataclasses.replace(int8_matrix, constant=constant).multiply(x)
+
+    for rows in (1, 7, 64, 2, 0):
+        x = rng.uniform(-0.6, 0.6, [rows, 37]).astype(np.float32)
+        rounded = np.round(np.clip(x, -0.5, 0.5) * 254) / 254
+        limits = np.abs(matrix).max(axis=0)
+        expected = rounded.astype(np.float64) @ (np.round(matrix / limits * 127) * (limits / 127))
+        np.testing.assert_allclose(multiply(x), expected, atol=1e-5)
+
+
+def test_a_table():
+    table = np.random.default_rng(2).normal(size=(9, 4)).astype(np.float32)
+    limits = np.abs(table).max(axis=1)
+    matrix = Int8Matrix(tf.constant(np.round(table / limits[:, None] * 127), tf.int8), tf.constant(limits), 1.0, True)
+    assert matrix.shape == (4, 9) and matrix.columns(tf.constant([1, 5])).shape == (4, 2)
+    vectors = matrix.vectors(tf.constant([[3, 8]]))
+    assert (np.abs(vectors[0] - table[[3, 8]]) <= limits[[3, 8], None] / 254 + 1e-6).all()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"bidirectional": True, "conditional": True},
+        {"attention": "none", "deep_output": False, "cell": "lstm"},
+        {"attention": "general", "tied_embeddings": True, "encoder_layers": 2, "decoder_layers": 2, "residual": True},
+        {"attention": "dot", "input_feeding": True, "layer_normalization": True},
+    ],
+    ids=["conditional", "no attention", "deep and tied", "input feeding"],
+)
+def test_it_is_near_float32(options):
+    """The log-probabilities of given words, of one translation and of many, the empty one and one word among them."""
+    model = made(sharpness=1.5, **options)
+    sources, targets = [*SOURCES[:20], "", "dog"], [*TARGETS[:20], "", "Hund"]
+    exact, rough = Scorer(model), Scorer(model, "int8")
+    for first in (0, len(sources) - 1):
+        of_exact, of_rough = (
+            np.concatenate([scored.words for scored in scorer.score(sources[first:], targets[first:])])
+            for scorer in (exact, rough)
+        )
+        assert np.abs(of_rough - of_exact).max() < 0.3
+        assert 0 < np.abs(of_rough - of_exact).mean() < 0.05
+
+
+@pytest.mark.parametrize("method", ["greedy", "beam"])
+def test_a_translation_does_not_depend_on_its_batch(method):
+    """To the letter."""
+    searcher = Searcher(made(), SearchConfiguration(method=method, precision="int8"))
+    expected = texts_of(searcher.translate(TEXTS))
+    assert len({texts[0] for texts in expected}) > 12
+    assert expected[24][0] == expected[25][0] == ""
+    for batch_size in (1, 7, 64):
+        order = np.random.default_rng(batch_size).permutation(len(TEXTS))
+        found = searcher.translate([TEXTS[i] for i in order], batch_size)
+        assert texts_of(found) == [expected[i] for i in order]
+
+
+def test_it_is_refused_where_there_is_none(monkeypatch):
+    monkeypatch.setattr(int8, "_has_int8", lambda: False)
+    with pytest.raises(UserError, match="precision=int8: this processor, .* choose float32 or bfloat16"):
+        Searcher(made(), SearchConfiguration(precision="int8"))
+    Searcher(made(), SearchConfiguration(precision="bfloat16")).translate(SOURCES[:1])
