@@ -54,7 +54,7 @@ def test_the_exported_model_gives_what_the_searcher_gives(model, exported):
 
 def test_its_operations(exported):
     allowed = TEXT_OPERATIONS | set(CORE_OPERATIONS.split()) | OPERATIONS
-    assert operations(saved_graphs(exported).graph_def) - allowed <= {"HashTableV2", "LookupTableImportV2"}
+    assert operations(saved_graphs(exported).graph_def) - allowed <= {"HashTableV2", "LookupTableImportV2", "FloorDiv"}
     description = json.loads((exported / "assets.extra" / "tfnmt.json").read_text())
     assert description["quantize"] == description["search"]["precision"] == "int8"
 
