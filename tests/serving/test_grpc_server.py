@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import struct
+import time
 
 import grpc
 import pytest
@@ -90,6 +91,22 @@ def test_calls_are_limited_and_half_sent_ones_do_not_take_the_place_of_others_fo
         return answer
 
     assert served(clients, calls=3, body_seconds=0.2) == b"a"
+
+
+def test_calls_that_wait_for_a_busy_server_are_answered_when_it_stops():
+    answers = []
+
+    async def clients(port, channel, go, server):
+        channels = [
+            grpc.insecure_channel(f"127.0.0.1:{port}", [("grpc.use_local_subchannel_pool", 1)]) for _ in range(8)
+        ]
+        calls = [channel.unary_unary("/echo/Now") for channel in channels]
+        await asyncio.gather(*(asyncio.to_thread(call, b"connected") for call in calls))
+        answers.extend(call.future(b"a") for call in 4 * calls)
+        time.sleep(0.5)  # the event loop, and so the server, is busy while the calls arrive
+
+    served(clients)
+    assert [answer.result(5) for answer in answers] == [b"a"] * 32
 
 
 def test_errors_of_a_call():

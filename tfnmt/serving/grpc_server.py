@@ -55,12 +55,22 @@ class GrpcServer:
 
     async def stop(self) -> None:
         """Take no more calls, answer those that have arrived, and end those that are half sent."""
+        await self._take_arrived()
         stopping = asyncio.create_task(self.server.stop(self._limits.grace_seconds))
         await asyncio.wait([stopping], timeout=self._limits.last_seconds)
         while self._calls.number and not stopping.done():
             await asyncio.sleep(0.01)
         await self.server.stop(0)
         await stopping
+
+    async def _take_arrived(self):
+        """Let the calls that have arrived become calls of `_WholeCalls`: gRPC hands over one after the other, and would
+        cancel those that still wait for it. At most half a second, since others may arrive all the time."""
+        for _ in range(10):
+            taken = self._calls.taken
+            await asyncio.sleep(0.05)
+            if self._calls.taken == taken:
+                return
 
 
 class _WholeCalls(grpc.aio.ServerInterceptor):
@@ -72,11 +82,13 @@ class _WholeCalls(grpc.aio.ServerInterceptor):
 
     def __init__(self, seconds: float, access_log: bool):
         self.number = 0
+        self.taken = 0
         self._seconds = seconds
         self._access_log = access_log
 
     async def intercept_service(self, continuation: Any, handler_call_details: Any) -> Any:
         """The handler of a call, with the time limit."""
+        self.taken += 1
         handler = await continuation(handler_call_details)
         if handler is None or handler.request_streaming:
             return handler

@@ -1,6 +1,8 @@
 """Which versions of which models are served: models.config and the folders that it names, watched for changes."""
 
 import asyncio
+import contextlib
+import ctypes
 import gc
 import logging
 from collections.abc import Callable
@@ -184,7 +186,7 @@ class Models:
             model.states[number] = (State.END, "")
             logger.info("%s: version %d is no longer served", name, number)
         if removed:
-            gc.collect()
+            await asyncio.get_running_loop().run_in_executor(self._loader, _free_memory)
 
     async def _load(self, name, model, path):
         """A version, or None if it cannot be loaded; a failed one is tried again only when its files change."""
@@ -207,6 +209,13 @@ class Models:
         model.available[number] = version
         logger.info("%s: version %d is available", name, number)
         return version
+
+
+def _free_memory():
+    """Free what removed versions held, and give it back to the system: malloc would keep most of it, in pieces."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):  # another C library than glibc
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def _fingerprint(path):

@@ -40,7 +40,7 @@ RUDE_SHARE = 0.1
 CHANGE_SECONDS = 5.0
 """The time between two changes of the versions."""
 CALM_SHARE = 0.2
-"""The part of the time in which good clients are alone, to compare with."""
+"""The part of the time in which there are no rude clients, to compare with; versions change all the time."""
 
 
 def soak_server(servable: Path, minutes: float, clients: int, seed: int) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def soak_server(servable: Path, minutes: float, clients: int, seed: int) -> dict
     Returns:
         "right", "lost" (no answer, or a part of one), "mixed" (another sentence's answer) and "server_errors" (5xx) of
         good requests; "rude" and "server_errors_to_rude"; "refused_after_stop", of requests sent after SIGTERM;
-        "version_changes"; "throughput", of good clients while disturbed over that while alone;
+        "version_changes"; "throughput", of good clients beside rude ones over that without;
         "memory_mb_first_minute", "memory_mb_last_minute" and "memory_ratio"; "stop_seconds", from SIGTERM to the
         server's end, and "longest_request_seconds"; "problems", the first of each kind.
 
@@ -116,10 +116,10 @@ class _Soak:
         watching = [threading.Thread(target=each) for each in (self._watch_memory, self._change_versions)]
         rude = [self._rude(i) for i in range(self.rude_clients)]
         start = time.monotonic()
-        for thread in [watching[0], *self.good]:
+        for thread in [*watching, *self.good]:
             thread.start()
         calm = self._rate_until(start + CALM_SHARE * seconds)
-        for thread in [watching[1], *rude]:
+        for thread in rude:
             thread.start()
         disturbed = self._rate_until(start + seconds)
         stop_seconds = self._stop()
