@@ -36,9 +36,9 @@ def decoder_bounds(decoder: Decoder, encoder: Encoder) -> Bounds:
         bounds[id(cell.W)] = max(_after(i, decoder.residual), context)
     if decoder.second:
         bounds[id(decoder.second.W)] = context
-    for cell in (decoder.first, decoder.second, *decoder.upper):
-        if cell:
-            bounds[id(cell.U)] = 1.0
+        bounds[id(decoder.second.U)] = 1.0
+    for cell in (decoder.first, *decoder.upper):
+        bounds[id(cell.U)] = 1.0
     if decoder.attention:
         bounds |= {id(matrix): bound for matrix, bound in decoder.attention.factors(1.0, context)}
     if decoder.readout:

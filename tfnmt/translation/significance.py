@@ -1,6 +1,7 @@
 """Whether one translator is better than another: paired bootstrap resampling, by sacrebleu."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sacrebleu.significance import PairedTest
 
@@ -36,10 +37,10 @@ def compare_translations(
     forget_lines()
     figures: dict[str, dict[str, float | str]] = {name: {} for name in translations}
     for metric in metrics:
-        baseline = results[_NAMES[metric]][0]
-        for name, result in zip(results["System"], results[_NAMES[metric]], strict=True):
+        of_systems: list[Any] = results[_NAMES[metric]]  # in their order
+        for name, result in zip(translations, of_systems, strict=True):
             figures[name] |= {f"{metric}_mean": float(result.mean), f"{metric}_interval": float(result.ci)}
             if result.p_value is not None:
-                is_equal = result.score == baseline.score  # of which sacrebleu says 1 / (samples + 1)
+                is_equal = result.score == of_systems[0].score  # of which sacrebleu says 1 / (samples + 1)
                 figures[name][f"{metric}_p"] = 1.0 if is_equal else float(result.p_value)
     return figures
