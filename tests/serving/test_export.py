@@ -44,7 +44,7 @@ TEXT_OPERATIONS = {
 }
 CORE_OPERATIONS = """
     AddN AddV2 All Any ArgMax AsString Assert AssignVariableOp BatchMatMulV2 BiasAdd BroadcastTo Cast ConcatV2
-    Const Cumsum DenseBincount DisableCopyOnRead Einsum Equal Exp ExpandDims Fill GatherNd GatherV2 Greater
+    Const Cumsum DenseBincount DisableCopyOnRead Einsum Equal Exp ExpandDims Fill FloorDiv GatherNd GatherV2 Greater
     GreaterEqual Identity IdentityN If IsFinite Less LessEqual Log LogSoftmax LogicalAnd LogicalNot LogicalOr
     LookupTableFindV2 MatMul Max Maximum MergeV2Checkpoints Minimum Mul Neg NoOp NotEqual OneHot Pack Pad
     PartitionedCall Placeholder PlaceholderWithDefault Pow Prod RaggedGather RaggedRange RaggedTensorToTensor Range

@@ -207,8 +207,9 @@ def _scatter_add(d_table, rows, d_inputs):
     """
     d_h, d_c = d_table
     for name, d in d_inputs.items():
-        at = rows[name]
-        d_row = tf.reshape(d, [tf.size(at), d.shape[-1]])  # c may have size 0, which −1 cannot be told from
+        if d.shape[-1] == 0:  # c, where the composition has none
+            continue
+        d_row, at = tf.reshape(d, [-1, d.shape[-1]]), rows[name]
         if name == "c":
             d_c = tf.raw_ops.InplaceAdd(x=d_c, i=at, v=d_row)
         else:
