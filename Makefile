@@ -4,6 +4,7 @@
 # make figures the pictures of docs/; those of trained models only with MODEL, a translator's directory, PARSERS, those
 #              of a spinn and an rl-spinn, BOARD, that of a translator with logs (its TensorBoard, by Chromium), and
 #              COMPARED, translators, with SOURCE and TARGET, the test files they are compared on
+# make docs    the site of README.md and docs/, in site/: open site/index.html
 # make test    the tests
 # make soak    for an hour or more: training under random kills, a server under load; compared with what must come out
 # make fuzz    random inputs for everything that reads bytes from outside: FUZZ_INPUTS of each kind, by FUZZ_SEED; then
@@ -19,7 +20,7 @@ FUZZ_SEED ?= 1
 RUN = .venv/bin/python
 TFNMT = $(RUN) -m tfnmt
 
-.PHONY: environment demo board figures test soak fuzz check format clean
+.PHONY: environment demo board figures docs test soak fuzz check format clean
 
 environment: .venv/installed
 
@@ -58,6 +59,10 @@ figures: environment
 		"( ( a ( big man ) ) ( ( is sitting ) ( in ( a kitchen ) ) ) )" --title given predicted "learned by reward")
 	$(if $(BOARD),$(TFNMT) screenshots --model $(BOARD) --output docs/figures)
 
+docs: environment
+	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet
+	@echo "site/index.html"
+
 test: environment
 	$(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
 
@@ -81,5 +86,5 @@ format: environment
 	$(RUN) -m ruff check --fix .
 
 clean:
-	rm -rf .pytest_cache .ruff_cache .import_linter_cache .mypy_cache build dist
+	rm -rf .pytest_cache .ruff_cache .import_linter_cache .mypy_cache build dist site
 	find . -path ./.venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

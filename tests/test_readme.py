@@ -6,11 +6,12 @@ from pathlib import Path
 from tfnmt.commands.verbs import VERBS
 
 DOCS = Path(__file__).parents[1] / "docs"
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+PAGES = [DOCS.parent / "README.md", *DOCS.glob("*.md")]
 
 
 def test_the_python_example_runs(tmp_path, monkeypatch):
-    example = next(block for block in re.findall(r"```python\n(.*?)```", README, re.S) if "import tfnmt" in block)
+    page = (DOCS / "python.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.S)
     monkeypatch.chdir(tmp_path)
     names = {}
     exec(example, names)
@@ -37,14 +38,14 @@ def test_the_page_on_trees_runs(capsys):
 
 
 def test_every_picture_is_shown_on_a_page():
-    shown = {path for page in DOCS.glob("*.md") for path in re.findall(r"figures/(\S+)\)", page.read_text("utf-8"))}
+    shown = {path for page in PAGES for path in re.findall(r"figures/(\S+)\)", page.read_text("utf-8"))}
     assert {path.name for path in (DOCS / "figures").iterdir()} == shown
 
 
 def test_every_link_and_picture_of_the_pages_exists():
     for page in [*DOCS.glob("*.md"), *DOCS.parent.glob("*.md")]:
         text = page.read_text(encoding="utf-8")
-        links = re.findall(r"\]\(([^):#]+)(?:#[^)]*)?\)", text)
+        links = re.findall(r"""(?:\]\(|src=")([^):#"]+)(?:#[^)]*)?[)"]""", text)
         assert [link for link in links if not (page.parent / link).exists()] == []
 
 
@@ -56,16 +57,21 @@ def test_every_link_to_a_heading_has_one():
             assert anchor in anchors, f"{page.name}: {path}#{anchor}"
 
 
-def test_every_verb_and_script_it_names_exists():
-    verbs, scripts = (
-        set(re.findall(r"\btfnmt ([a-z]+(?:-[a-z]+)*)", README)),
-        set(re.findall(r"scripts/\w+\.py", README)),
-    )
-    assert len(verbs) > 10 and verbs <= set(VERBS)
-    assert scripts and all((Path(__file__).parents[1] / script).is_file() for script in scripts)
+def test_every_verb_and_script_they_name_exists():
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        verbs = re.findall(r"(?:^|[`/|] ?)tfnmt ([a-z]+(?:-[a-z]+)*)", text, re.M)
+        assert [verb for verb in verbs if verb not in VERBS] == [], page.name
+        assert [path for path in re.findall(r"scripts/\w+\.py", text) if not (DOCS.parent / path).is_file()] == []
 
 
-def test_every_preset_is_in_its_table():
+def test_every_verb_is_named_on_a_page():
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert [verb for verb in VERBS if f"tfnmt {verb}" not in text] == []
+
+
+def test_every_preset_is_in_the_table():
     from tfnmt.translation.presets import PRESETS
 
-    assert set(re.findall(r"^\| `(\w+)` \|", README, re.M)) == set(PRESETS)
+    page = (DOCS / "own-data.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.M)) == set(PRESETS)
