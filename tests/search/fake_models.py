@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import tensorflow as tf
 
-from tfnmt.search.step import NEG_INF, repeat_for_rows
+from tfnmt.search.step import NEG_INF
 
 START, END, VOCABULARY = 1, 2, 4  # what is written are the words 0, 1 and 3: even the first two mean nothing here
 PLACES = 3  # that attention is paid to
@@ -28,7 +28,8 @@ class FakeModel:
     def step(self, ids, states, sentence):
         (path,) = states["words"]
         path = (10 * path + ids) % PATHS
-        at = tf.stack([repeat_for_rows(sentence, tf.size(ids)), path], axis=1)
+        sentences = tf.repeat(self.memory(sentence), tf.size(ids) // tf.maximum(tf.size(sentence), 1))
+        at = tf.stack([sentences, path], axis=1)
         auxiliary = {"attention": tf.gather_nd(self.attention, at), "origin": (at, path)}
         return tf.gather_nd(self.log_p, at), {"words": (path,)}, auxiliary
 
@@ -37,7 +38,7 @@ class FakeModel:
 
     @staticmethod
     def memory(sentences):
-        return tf.convert_to_tensor(sentences, tf.int32)
+        return tf.cast(sentences, tf.int64)
 
     @staticmethod
     def path(words):

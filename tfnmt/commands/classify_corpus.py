@@ -6,10 +6,9 @@ are as with `tfnmt translate-corpus`.
 """
 
 import argparse
-from pathlib import Path
 from typing import TextIO
 
-from tfnmt.commands.corpus_options import add_classifier_options, add_corpus_options, process
+from tfnmt.commands.corpus_options import add_classifier_options, add_corpus_options, classifier_task, process
 from tfnmt.commands.parser import CommandParser
 
 
@@ -22,12 +21,5 @@ def add_options(parser: CommandParser) -> None:
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     from tfnmt.corpus.classification import ClassificationTask
-    from tfnmt.training.model_directory import require_kind
 
-    require_kind(arguments.model, "classifier")
-    task = ClassificationTask(
-        model=str(Path(arguments.model).absolute()),
-        batch_size=arguments.batch_size,
-        maximum_words=arguments.maximum_words,
-    )
-    process(task, arguments, output)
+    process(classifier_task(ClassificationTask, arguments), arguments, output)

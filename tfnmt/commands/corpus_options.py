@@ -1,11 +1,13 @@
 """What the commands that work on a corpus have in common."""
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tfnmt.commands.parser import CommandParser, positive
 
 if TYPE_CHECKING:
+    from tfnmt.corpus.classification import ClassifierTask
     from tfnmt.corpus.tasks import Task
 
 
@@ -30,6 +32,22 @@ def add_classifier_options(parser: CommandParser) -> None:
     add("--batch-size", type=positive, default=64, metavar="N", help="lines at once (default: 64)")
     words = "a sentence with more is reported, its output empty (default: 1000)"
     add("--maximum-words", type=positive, default=1000, metavar="N", help=words)
+
+
+def classifier_task(kind: "type[ClassifierTask]", arguments: argparse.Namespace) -> "ClassifierTask":
+    """The task of this kind by the options of `add_classifier_options`.
+
+    Raises:
+        UserError: the model is no classifier.
+    """
+    from tfnmt.training.model_directory import require_kind
+
+    require_kind(arguments.model, "classifier")
+    return kind(
+        model=str(Path(arguments.model).absolute()),
+        batch_size=arguments.batch_size,
+        maximum_words=arguments.maximum_words,
+    )
 
 
 def process(task: "Task", arguments: argparse.Namespace, output: TextIO) -> None:

@@ -5,10 +5,9 @@ output is empty. Options, kills and clusters are as with `tfnmt translate-corpus
 """
 
 import argparse
-from pathlib import Path
 from typing import TextIO
 
-from tfnmt.commands.corpus_options import add_classifier_options, add_corpus_options, process
+from tfnmt.commands.corpus_options import add_classifier_options, add_corpus_options, classifier_task, process
 from tfnmt.commands.parser import CommandParser
 
 
@@ -21,12 +20,5 @@ def add_options(parser: CommandParser) -> None:
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     from tfnmt.corpus.classification import ParsingTask
-    from tfnmt.training.model_directory import require_kind
 
-    require_kind(arguments.model, "classifier")
-    task = ParsingTask(
-        model=str(Path(arguments.model).absolute()),
-        batch_size=arguments.batch_size,
-        maximum_words=arguments.maximum_words,
-    )
-    process(task, arguments, output)
+    process(classifier_task(ParsingTask, arguments), arguments, output)

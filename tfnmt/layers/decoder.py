@@ -205,7 +205,7 @@ class Decoder(keras.layers.Layer):
         """One word on: what a search calls.
 
         Args:
-            ids: int32 [batch], the words before.
+            ids: int [batch], the words before.
             states, memory: as `start` or the step before returns them.
             shared: what `for_steps` returns; None to compute it here.
             rows: how many rows of `ids` and `states` there are for each of the memory, one after the other.

@@ -25,7 +25,7 @@ class Embedding(keras.layers.Embedding):
         super().__init__(vocabulary_size, size, embeddings_initializer=scale, mask_zero=mask_zero, **options)
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
-        """Ids int32 [...] → float [..., size]."""
+        """Ids int [...] → float [..., size]."""
         if (table := int8_matrix(self.embeddings)) is not None:
             return table.vectors(inputs)
         return tf.cast(_rows(tf.convert_to_tensor(self.embeddings), inputs), self.compute_dtype)

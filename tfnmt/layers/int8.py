@@ -66,7 +66,7 @@ class Int8Matrix:
         return sums * (self.limits * (self.bound / LEVELS**2))
 
     def vectors(self, ids: tf.Tensor) -> tf.Tensor:
-        """The vectors of a table: int32 [...] → float32 [..., in]."""
+        """The vectors of a table: int [...] → float32 [..., in]."""
         scales = tf.gather(self.limits, ids) / LEVELS
         return tf.cast(tf.gather(self.values, ids), tf.float32) * scales[..., tf.newaxis]
 

@@ -80,7 +80,7 @@ def beam_search(
         i, limits, covered = loop["i"], loop["maximum_lengths"], loop["covered"]
         length = tf.cast(i, tf.int64)
         rows_in_batch = tf.reshape(rows_of(loop["sentence_indices"], beam_size), [-1])
-        log_probabilities, states, auxiliary = step(tf.cast(loop["ids"], tf.int32), loop["states"], loop["memory"])
+        log_probabilities, states, auxiliary = step(loop["ids"], loop["states"], loop["memory"])
         candidates = _candidates(log_probabilities, loop["log_p"], end)
         finished_log_p, rows = _finished(candidates, loop["log_p"], length >= limits)
         scores = finished_log_p / _norm(i + 1, c)
@@ -123,9 +123,7 @@ def _initial(step, states, memory, start, maximum_lengths, beam_size, coverage):
     rows = rows_of(sentence_indices, beam_size)
     states = tf.nest.map_structure(lambda x: tf.repeat(x, beam_size, axis=0), states)
     ids = tf.fill([tf.size(rows)], tf.constant(start, tf.int64))
-    _, _, auxiliary = step(
-        tf.cast(ids, tf.int32), states, memory
-    )  # only for its structure and shapes: the graph drops unused operations
+    _, _, auxiliary = step(ids, states, memory)  # only for its structure and shapes: the graph drops what is unused
     impossible, zeros = tf.fill(tf.shape(rows), NEG_INF), tf.zeros_like(rows)
     active = {
         "sentence_indices": sentence_indices,

@@ -2,8 +2,9 @@
 
     constraint(step, states, ...) -> (step, states)
 
-The states are those before the first step; a constraint with a memory of its own adds it to them. Comparisons that
-broadcast are written `tf.equal`: in a graph, the static shape of `==` would be unknown.
+The states are those before the first step; a constraint with a memory of its own adds it to them, in int64, as all
+integers in the loops of searches (see `tfnmt.search.compaction`). Comparisons that broadcast are written `tf.equal`: in
+a graph, the static shape of `==` would be unknown.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfnmt.configuration import require
+from tfnmt.search.ops import positions
 from tfnmt.search.step import NEG_INF, StepFunction
 
 Constraint = Callable[[StepFunction, Any], tuple[StepFunction, Any]]
@@ -29,7 +31,7 @@ def ban_tokens(step: StepFunction, states: Any, banned: Sequence[int] | tf.Tenso
 
     def constrained(ids, states, memory):
         log_probabilities, states, auxiliary = step(ids, states, memory)
-        rows, tokens = tf.meshgrid(tf.range(tf.shape(ids)[0]), tf.convert_to_tensor(banned, tf.int32))
+        rows, tokens = tf.meshgrid(positions(tf.shape(ids)[0]), tf.cast(banned, tf.int64))
         entries = tf.stack([tf.reshape(rows, [-1]), tf.reshape(tokens, [-1])], axis=1)
         # An update in place, which needs no pass over the vocabulary.
         updates = tf.fill(tf.shape(entries)[:1], NEG_INF)
@@ -41,7 +43,7 @@ def ban_tokens(step: StepFunction, states: Any, banned: Sequence[int] | tf.Tenso
 def require_minimum_length(
     step: StepFunction, states: Any, minimum_lengths: tf.Tensor, end: int
 ) -> tuple[StepFunction, Any]:
-    """Do not write `end` before a result has `minimum_lengths` tokens, int32 [batch].
+    """Do not write `end` before a result has `minimum_lengths` tokens, int [batch].
 
     A maximum length that is less takes precedence.
     """
@@ -52,7 +54,7 @@ def require_minimum_length(
         too_early = (missing[:, tf.newaxis] > 0) & (_vocabulary(log_probabilities) == end)
         return tf.where(too_early, NEG_INF, log_probabilities), (inner, missing - 1), auxiliary
 
-    return constrained, (states, minimum_lengths)
+    return constrained, (states, tf.cast(minimum_lengths, tf.int64))
 
 
 def block_repeated_ngrams(
@@ -63,20 +65,20 @@ def block_repeated_ngrams(
     Args:
         step, states: a step function and its first states.
         n: 1 or more.
-        maximum_lengths: int32 [batch], of the search.
+        maximum_lengths: int [batch], of the search.
 
     Raises:
         UserError: n is less than 1.
     """
     require(n >= 1, "n", n, "a whole number from 1")
     width = tf.maximum(tf.reduce_max(maximum_lengths), 0) + 1  # an empty batch has no maximum
-    written = tf.zeros([tf.shape(maximum_lengths)[0], width], tf.int32)  # the start token, then the result; 0 after it
-    count = tf.zeros_like(maximum_lengths)
+    written = tf.zeros([tf.shape(maximum_lengths)[0], width], tf.int64)  # the start token, then the result; 0 after it
+    count = tf.zeros_like(maximum_lengths, tf.int64)
 
     def constrained(ids, states, memory):
         inner, written, count = states
-        position = tf.equal(tf.range(width), count[:, tf.newaxis])
-        written, count = tf.where(position, ids[:, tf.newaxis], written), count + 1
+        is_next = tf.equal(positions(tf.shape(written)[1]), count[:, tf.newaxis])
+        written, count = tf.where(is_next, ids[:, tf.newaxis], written), count + 1
         log_probabilities, inner, auxiliary = step(ids, inner, memory)
         return _ban_seen_ngrams(log_probabilities, written, count, n), (inner, written, count), auxiliary
 
@@ -93,7 +95,7 @@ def force_prefix(
 
     Args:
         step, states: a step function and its first states.
-        prefix: int32 [batch, length], 0 after the last token.
+        prefix: int [batch, length], 0 after the last token.
         constraints: applied by `constrain`.
     """
 
@@ -102,11 +104,12 @@ def force_prefix(
         log_probabilities, inner, auxiliary = step(ids, inner, memory)
         token = remaining[:, 0]
         log_p = tf.gather(log_probabilities, token, batch_dims=1)
-        remaining = tf.pad(remaining[:, 1:], [[0, 0], [0, 1]])
+        remaining = tf.concat([remaining[:, 1:], tf.zeros_like(remaining[:, :1])], axis=1)
         return log_probabilities, (inner, remaining), (auxiliary, token, log_p)
 
     # What the prefix token's log-probability is before the constraints, auxiliary outputs carry past them.
-    inner, states = constrain(with_prefix_token, (states, tf.pad(prefix, [[0, 0], [0, 1]])), constraints)
+    remaining = tf.cast(tf.pad(prefix, [[0, 0], [0, 1]]), tf.int64)
+    inner, states = constrain(with_prefix_token, (states, remaining), constraints)
 
     def forced(ids, states, memory):
         log_probabilities, states, (auxiliary, token, log_p) = inner(ids, states, memory)
@@ -119,16 +122,16 @@ def force_prefix(
 
 def _ban_seen_ngrams(log_probabilities, written, count, n):
     """Ban every token that followed, anywhere in `written`, the n − 1 tokens that are its last."""
-    starts = tf.range(1, tf.maximum(tf.shape(written)[1] - n, 0) + 1)  # the start token, at 0, is no part of the result
+    starts = 1 + positions(tf.maximum(tf.shape(written)[1] - n, 0))  # the start token, at 0, is no part of the result
     same = starts + n <= count[:, tf.newaxis]  # the token after them is written already
     for i in range(n - 1):
         last = tf.gather(written, tf.maximum(count - (n - 1) + i, 0), batch_dims=1)
         same &= tf.equal(tf.gather(written, starts + i, axis=1), last[:, tf.newaxis])
-    rows, positions = tf.unstack(tf.cast(tf.where(same), tf.int32), axis=1)
-    followers = tf.gather_nd(written, tf.stack([rows, positions + n], axis=1))
-    updates = tf.fill(tf.shape(rows), NEG_INF)
-    return tf.tensor_scatter_nd_min(log_probabilities, tf.stack([rows, followers], axis=1), updates)
+    seen = tf.where(same)  # (row, position of the n-gram)
+    followers = tf.gather_nd(written, seen + tf.constant([0, n], tf.int64))
+    updates = tf.fill(tf.shape(followers), NEG_INF)
+    return tf.tensor_scatter_nd_min(log_probabilities, tf.stack([seen[:, 0], followers], axis=1), updates)
 
 
 def _vocabulary(log_probabilities):
-    return tf.range(tf.shape(log_probabilities)[1])
+    return positions(tf.shape(log_probabilities)[1])

@@ -59,7 +59,7 @@ def generate(
 
     def body(loop):
         i, sentence_indices, finished = loop["i"], loop["sentence_indices"], loop["finished"]
-        log_probabilities, states, auxiliary = step(tf.cast(loop["ids"], tf.int32), loop["states"], loop["memory"])
+        log_probabilities, states, auxiliary = step(loop["ids"], loop["states"], loop["memory"])
         ids = next_tokens(i, log_probabilities, sentence_indices)
         total, lengths = (tf.gather(x, sentence_indices) for x in loop["results"])
         total += tf.where(finished, 0.0, tf.gather(log_probabilities, ids, batch_dims=1))
@@ -78,9 +78,7 @@ def generate(
 
     zeros = tf.zeros_like(maximum_lengths)
     ids = zeros + start
-    _, _, auxiliary = step(
-        tf.cast(ids, tf.int32), states, memory
-    )  # only for its structure and shapes: the graph drops unused operations
+    _, _, auxiliary = step(ids, states, memory)  # only for its structure and shapes: the graph drops what is unused
     active = {
         "sentence_indices": positions(batch),
         "maximum_lengths": maximum_lengths,

@@ -2,7 +2,7 @@
 
     step(ids, states, memory) -> (log_probabilities, states, auxiliary)
 
-ids: int32 [rows], the previous token of each hypothesis, at first the start token.
+ids: int64 [rows], the previous token of each hypothesis, at first the start token.
 states: any structure of tensors [rows, ...] that one step hands to the next.
 memory: any structure of tensors [sentences, ...] that every step gets, such as the encoded sentences.
 log_probabilities: float32 [rows, vocabulary_size], of the next token.
@@ -42,11 +42,6 @@ class SearchResult(NamedTuple):
     """float32 [batch, n]: Σ log p of the tokens, and of `end` unless the maximum length cut the result."""
     auxiliary: Any
     """The step's auxiliary outputs for each token, [batch, n, length, ...]; 0 after the last."""
-
-
-def repeat_for_rows(x: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-    """x [sentences, ...], of the memory, for each of so many rows: [rows, ...]."""
-    return tf.repeat(x, rows // tf.maximum(tf.shape(x)[0], 1), axis=0)
 
 
 def ensemble(steps: Sequence[StepFunction]) -> StepFunction:

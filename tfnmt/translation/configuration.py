@@ -72,12 +72,12 @@ class TranslatorConfiguration(Configuration):
         for key in ("input_feeding", "tied_embeddings"):
             require(self.deep_output or not getattr(self, key), key, True, "false without deep_output")
         encoder_size = self.encoder_units * (2 if self.bidirectional else 1)
-        if self.attention == "dot":
-            require(
-                encoder_size == self.decoder_units,
-                "attention",
-                self.attention,
-                f"additive, general or none where the encoder's states ({encoder_size}) and the decoder's"
-                f" ({self.decoder_units}) differ in size",
-            )
+        attention = ATTENTIONS[self.attention] if encoder_size != self.decoder_units else None
+        require(
+            attention is None or not attention.needs_equal_sizes,
+            "attention",
+            self.attention,
+            f"additive, general or none where the encoder's states ({encoder_size}) and the decoder's"
+            f" ({self.decoder_units}) differ in size",
+        )
         return self

@@ -22,7 +22,7 @@ from tfnmt.search.constraints import (
 )
 from tfnmt.search.greedy import greedy_search
 from tfnmt.search.sampling import sample
-from tfnmt.search.step import NEG_INF, repeat_for_rows
+from tfnmt.search.step import NEG_INF
 from tfnmt.text.framing import truncate
 from tfnmt.text.tokenizers import END, PADDING, START, UNKNOWN
 from tfnmt.threads import processors
@@ -122,7 +122,8 @@ class Searcher(tf.Module):
                 result = result._replace(scores=none, log_probabilities=none)
         else:
             step, memory = _with_source_mask(step, memory, source)
-            result = beam_search(step, states, memory, START, END, maximum_lengths, c, _coverage, c.n_best)
+            coverage = functools.partial(_coverage, hypotheses=c.hypotheses)
+            result = beam_search(step, states, memory, START, END, maximum_lengths, c, coverage, c.n_best)
         if candidates is not None:
             result = result._replace(ids=tf.gather(candidates.words, result.ids))
         result = tf.nest.map_structure(lambda x: x[:, : c.n_best], result)
@@ -222,7 +223,9 @@ def _with_source_mask(step, memory, source):
     return masked_step, {"memory": memory, "is_word": _is_word(source)}
 
 
-def _coverage(auxiliary, memory):
-    """What `beam_search` asks for: the attention of a step, 1 where the source has no word."""
+def _coverage(auxiliary, memory, hypotheses):
+    """What `beam_search` asks for: the attention of a step, [rows, source_length], 1 where the source has no word."""
     attention = auxiliary["attention"]
-    return tf.where(repeat_for_rows(memory["is_word"], tf.shape(attention)[0]), attention, 1.0)
+    is_word = memory["is_word"][:, tf.newaxis]
+    of_sentences = tf.reshape(attention, [tf.shape(is_word)[0], hypotheses, tf.shape(attention)[1]])
+    return tf.reshape(tf.where(is_word, of_sentences, 1.0), tf.shape(attention))

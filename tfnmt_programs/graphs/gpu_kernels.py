@@ -15,7 +15,7 @@ import functools
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -93,6 +93,15 @@ def _fits(kernel, attributes):
     return True
 
 
+class _Tensor(NamedTuple):
+    """What a node takes or returns."""
+
+    argument: str
+    dtype: tf.DType
+    on_host: bool
+    """Whether it is in the host's memory."""
+
+
 class _Body:
     """One function's body, in the place where it is called."""
 
@@ -101,6 +110,7 @@ class _Body:
         self.nodes = {node.name: node for node in definition.node_def}
         self.arguments = {argument.name: argument for argument in definition.signature.input_arg}
         self.copied = set()
+        self.tensors = functools.cache(self._tensors_of)  # a node's are asked for by each that reads them
 
     def walk(self, decides: bool = False) -> None:
         """Add all that is found; `decides`: the result is whether a loop goes on, which the host reads."""
@@ -113,7 +123,8 @@ class _Body:
 
     def _needed(self):
         """The nodes that results and side effects need."""
-        pending = [*self.definition.ret.values(), *self.definition.control_ret.values()]
+        results = {**self.definition.control_ret, **self.definition.ret}
+        pending = [results[name] for name in sorted(results)]  # always in the same order
         found = {}
         while pending:
             name = pending.pop().lstrip("^").split(":")[0]
@@ -126,19 +137,20 @@ class _Body:
         self.report.operations += 1
         called = list(_called(node, self.functions))
         if not called and not _is_on_cpu(node) and gpu_kernel(node) is None:
-            tensors = [tensor for side in ("input_arg", "output_arg") for tensor in self._tensors(node, side)]
-            is_text = node.op in TABLES or any(dtype == tf.string for _, dtype in tensors)
+            tensors = self.tensors(node.name, "input_arg") + self.tensors(node.name, "output_arg")
+            is_text = node.op in TABLES or any(tensor.dtype == tf.string for tensor in tensors)
             counter = self.report.of_strings if is_text else self.report.without_kernel
             counter[self._found(_with_types(node))] += 1
         for role, name in called:
             in_loop = self.in_loop or node.op in LOOPS
             body = _Body(self.functions, self.report, self.functions[name], in_loop)
             body.walk(decides=node.op in LOOPS and role == "cond")
-        if node.op in SIZED_BY_VALUES and not self._is_on_host(node, "input_arg", 0):
-            self.report.sized_by_values[self._found(_with_types(node))] += 1
         inputs = [name for name in node.input if not name.startswith("^")]
-        for i, name in enumerate(inputs):
-            if self._is_on_host(node, "input_arg", i):
+        tensors = self.tensors(node.name, "input_arg")
+        if node.op in SIZED_BY_VALUES and not tensors[0].on_host:
+            self.report.sized_by_values[self._found(_with_types(node))] += 1
+        for name, tensor in zip(inputs, tensors, strict=True):
+            if tensor.on_host:
                 self._read_by_host(name, node.op)
 
     def _read_by_host(self, tensor, reader):
@@ -150,27 +162,26 @@ class _Body:
         if node.op == "Identity":  # TensorFlow removes it
             self._read_by_host(node.input[0], reader)
             return
-        first = [name for name, _ in self._tensors(node, "output_arg")].index(argument)
-        if node.op == "Const" or self._is_on_host(node, "output_arg", first + int(index)) or tensor in self.copied:
+        of_argument = [result for result in self.tensors(name, "output_arg") if result.argument == argument]
+        if node.op == "Const" or of_argument[int(index)].on_host or tensor in self.copied:
             return
         self.copied.add(tensor)
         self.report.copied_to_host[self._found(f"{_with_types(node)} → {reader}")] += 1
 
-    def _is_on_host(self, node, side, position):
-        """Whether an argument or a result of a node is in the host's memory."""
-        name, dtype = self._tensors(node, side)[position]
-        if next(_called(node, self.functions), None):
-            decides = node.op in BRANCHES and side == "input_arg" and position == 0
-            return decides or dtype in IN_HOST_MEMORY
-        kernel = gpu_kernel(node)
-        always = dtype in (tf.string, tf.resource) or _is_on_cpu(node)
-        return always or kernel is None or name in kernel.host_memory_arg
-
-    def _tensors(self, node, side):
-        """(name, type) of every tensor that a node takes (`side` is "input_arg") or returns ("output_arg")."""
+    def _tensors_of(self, name, side):
+        """Every tensor that a node takes (`side` is "input_arg") or returns ("output_arg")."""
+        node = self.nodes[name]
         is_function = node.op in self.functions
         definition = self.functions[node.op].signature if is_function else op_def_registry.get(node.op)
-        return _expanded(getattr(definition, side), node)
+        expanded = _expanded(getattr(definition, side), node)
+        if next(_called(node, self.functions), None):
+            decides = node.op in BRANCHES and side == "input_arg"
+            return [_Tensor(a, t, t in IN_HOST_MEMORY or (decides and i == 0)) for i, (a, t) in enumerate(expanded)]
+        kernel = None if _is_on_cpu(node) else gpu_kernel(node)
+        return [
+            _Tensor(a, t, t in (tf.string, tf.resource) or kernel is None or a in kernel.host_memory_arg)
+            for a, t in expanded
+        ]
 
     def _found(self, what):
         return Found(self.in_loop, what)

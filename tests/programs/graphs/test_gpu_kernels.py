@@ -82,8 +82,7 @@ def test_what_the_host_reads_is_copied_once():
         n = tf.argmax(x, output_type=tf.int32)
         return tf.range(n), tf.zeros([n])
 
-    (found,) = examined(sizes, FLOATS).copied_to_host.elements()
-    assert not found.in_loop and found.what in {f"ArgMax of float32, int32 → {reader}" for reader in ("Range", "Pack")}
+    assert examined(sizes, FLOATS).copied_to_host == {Found(False, "ArgMax of float32, int32 → Pack"): 1}
     assert not examined(lambda x: (tf.range(tf.size(x)), x + 1), FLOATS).copied_to_host
 
 
@@ -112,7 +111,9 @@ def test_the_command_prints_a_line_for_each_graph():
 
 @pytest.fixture(scope="module")
 def reports():
-    return {name: examine(trace()) for name, trace in traced_graphs()}
+    # What `encode` has, `serving_default` of the same classifier has, too.
+    traced = ((name, trace) for name, trace in traced_graphs() if not (", encode" in name and "classifier" in name))
+    return {name: examine(trace()) for name, trace in traced}
 
 
 def test_all_is_walked(reports):
