@@ -1,6 +1,7 @@
 """What tests of several folders use."""
 
 import contextlib
+import fcntl
 import gc
 import logging
 import os
@@ -55,6 +56,25 @@ def logged(caplog):
         return found
 
     return messages
+
+
+@pytest.fixture(scope="session")
+def export_once(tmp_path_factory):
+    """`export_once(make, name)`: the path of version 1 of `make()`, exported by the first of pytest's processes that
+    needs it."""
+    from tfnmt.serving.export import export
+
+    own = tmp_path_factory.getbasetemp()
+    output = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "exported"
+    output.mkdir(exist_ok=True)
+
+    def export_once(make, name):
+        with open(output / f"{name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            path = output / name / name / "1"
+            return path if path.exists() else export(make(), output / name, name)
+
+    return export_once
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,6 @@ from tfnmt.classification.configuration import ClassifierConfiguration
 from tfnmt.classification.servable import ClassifierServable
 from tfnmt.errors import UserError
 from tfnmt.models import create_servable
-from tfnmt.serving.export import export
 from tfnmt.text.tokenizers import WordTokenizer
 
 TREES = ["( a ( b c ) )", "( ( d e ) f )", "( a b )", "( ( a b ) ( c d ) )", "e", "( ( ( f e ) d ) ( c zebra ) )"]
@@ -81,8 +80,8 @@ def test_signatures_give_what_the_model_gives(encoder, task, options):
 
 
 @pytest.fixture(scope="module")
-def exported(tmp_path_factory):
-    return export(ClassifierServable(made("spinn", "snli")), tmp_path_factory.mktemp("saved_models"), "pairs")
+def exported(export_once):
+    return export_once(lambda: ClassifierServable(made("spinn", "snli")), "pairs")
 
 
 def test_export(exported):

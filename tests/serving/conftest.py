@@ -12,7 +12,6 @@ import requests
 import tensorflow as tf
 
 from tfnmt.data.samples.translation import sample_pairs
-from tfnmt.serving.export import export
 from tfnmt.serving.files import register
 from tfnmt.serving.limits import Limits
 from tfnmt.serving.options import Address, BatchingOptions, ServerOptions
@@ -57,10 +56,10 @@ def sentences():
 
 
 @pytest.fixture(scope="session")
-def exported(model, tmp_path_factory):
+def exported(model, export_once):
     """The path of version 1 of "sample", a beam of 3."""
-    output = tmp_path_factory.mktemp("saved_models")
-    return export(TranslatorServable([model], SearchConfiguration(beam_size=3, n_best=2)), output, "sample")
+    search = SearchConfiguration(beam_size=3, n_best=2)
+    return export_once(lambda: TranslatorServable([model], search), "sample")
 
 
 class Echo(tf.Module):

@@ -5,7 +5,6 @@ from selenium.webdriver.common.by import By
 
 from tests.classification.test_servable import made as classifier
 from tfnmt.classification.servable import ClassifierServable
-from tfnmt.serving.export import export
 from tfnmt_programs.figures.browser import wait_for
 
 
@@ -45,10 +44,9 @@ def test_a_translation_its_n_best_list_and_its_attention(browser, exported, mode
     assert "at most 20,000" in wait_for(browser, "document.getElementById('problem').textContent")
 
 
-def test_a_label_with_probabilities_and_parses(browser, start, tmp_path):
+def test_a_label_with_probabilities_and_parses(browser, start, export_once):
     model = classifier("spinn", "snli")
-    export(ClassifierServable(model), tmp_path, "pairs")
-    open_page(browser, start(tmp_path))
+    open_page(browser, start(export_once(lambda: ClassifierServable(model), "pairs").parents[1]))
     submit(browser, first="a b c d", second="e f")
     wait_for(browser, "document.querySelectorAll('svg.tree').length === 2")
     assert texts(browser, "#answer") == [model.classify([("a b c d", "e f")])[0]]

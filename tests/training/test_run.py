@@ -1,6 +1,7 @@
 """A run as a whole, on a small model: that a killed one ends as if nothing had been, and when it stops."""
 
 import csv
+import functools
 import itertools
 import json
 import math
@@ -32,10 +33,6 @@ RANDOM = np.random.default_rng(0)
 INPUTS = RANDOM.normal(size=(SIZE, 6)).astype(np.float32)
 LABELS = (INPUTS @ RANDOM.normal(size=(6, 3)).astype(np.float32)).argmax(axis=1)
 EPOCHS = {"epochs": 4, "checkpoint_steps": 4, "selection": "loss", "learning_rate": 0.05}
-
-
-class Killed(BaseException):
-    """Ends a run as a kill would, at the place that raises it."""
 
 
 def batches(epoch, skip):
@@ -87,21 +84,26 @@ def history(directory):
         return [{key: value for key, value in row.items() if key != "seconds"} for row in csv.DictReader(file)]
 
 
-def kill():
-    raise Killed
-
-
-def kill_after(monkeypatch, owner, method, calls, kill=kill):
-    """The call number `calls` of a method is the last thing that a run does."""
+def do_after(monkeypatch, owner, method, calls, act):
+    """Act right after the call number `calls` of a method of a run."""
     original, done = getattr(owner, method), []
 
-    def with_end(self, *arguments, **named):
+    def with_act(self, *arguments, **named):
         original(self, *arguments, **named)
         done.append(self)
         if len(done) == calls:
-            kill()
+            act()
 
-    monkeypatch.setattr(owner, method, with_end)
+    monkeypatch.setattr(owner, method, with_act)
+
+
+def start_with_kills(directory, kills, **options):
+    """As `start`; {name: a directory as a kill at that moment would have left the run's}, beside it."""
+    directories = {name: directory.with_name(f"killed {name}") for name in kills}
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        for name, place in kills.items():
+            do_after(monkeypatch, *place, functools.partial(shutil.copytree, directory, directories[name]))
+        return *start(directory, **options), directories
 
 
 HARDEST = {"weight_average": 0.8, "accumulation_steps": 2, "schedule": "plateau", "plateau_patience": 1}
@@ -118,28 +120,30 @@ KILLS = {
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    """A run that nothing interrupts, with all that a checkpoint has to remember."""
-    directory = tmp_path_factory.mktemp("whole")
-    model, _ = start(directory, **HARDEST)
-    return directory, model.get_weights()
+def whole_and_killed(tmp_path_factory):
+    """A run that nothing interrupts, with all that a checkpoint has to remember; and what kills would leave of it."""
+    directory = tmp_path_factory.mktemp("runs") / "whole"
+    model, _, killed = start_with_kills(directory, KILLS, **HARDEST)
+    return (directory, model.get_weights()), killed
 
 
-@pytest.mark.parametrize("kill", KILLS.values(), ids=KILLS)
-def test_a_killed_run_ends_as_if_nothing_had_been(kill, whole, tmp_path, monkeypatch):
-    with monkeypatch.context() as context, pytest.raises(Killed):
-        kill_after(context, *kill)
-        start(tmp_path, **HARDEST)
-    model, _ = start(tmp_path, resume=True, seed=2, **HARDEST)
+@pytest.fixture(scope="module")
+def whole(whole_and_killed):
+    return whole_and_killed[0]
 
-    directory, weights = whole
+
+@pytest.mark.parametrize("kill", KILLS)
+def test_a_killed_run_ends_as_if_nothing_had_been(kill, whole_and_killed):
+    (directory, weights), killed = whole_and_killed
+    model, _ = start(killed[kill], resume=True, seed=2, **HARDEST)
+
     for value, expected in zip(model.get_weights(), weights, strict=True):
         np.testing.assert_array_equal(value, expected)
-    assert newest_checkpoint(tmp_path)[0] == newest_checkpoint(directory)[0]
+    assert newest_checkpoint(killed[kill])[0] == newest_checkpoint(directory)[0]
     for name, expected in newest_checkpoint(directory)[1].items():
-        np.testing.assert_array_equal(newest_checkpoint(tmp_path)[1][name], expected, err_msg=name)
-    assert history(tmp_path) == history(directory)
-    assert [row["epoch"] for row in history(tmp_path)] == ["1", "2", "3", "4"]
+        np.testing.assert_array_equal(newest_checkpoint(killed[kill])[1][name], expected, err_msg=name)
+    assert history(killed[kill]) == history(directory)
+    assert [row["epoch"] for row in history(killed[kill])] == ["1", "2", "3", "4"]
 
 
 SIGNALS = {
@@ -155,7 +159,7 @@ def test_a_signal_ends_a_run_with_what_it_has_trained(moment, whole, tmp_path, m
     *place, number, steps = moment
     handlers = [signal.getsignal(number) for number in signals_module.SIGNALS]
     with monkeypatch.context() as context, pytest.raises(InterruptedBySignal) as caught, StopSignals() as signals:
-        kill_after(context, *place, kill=lambda: signal.raise_signal(number))
+        do_after(context, *place, lambda: signal.raise_signal(number))
         start(tmp_path, session={"signals": signals}, **HARDEST)
     assert caught.value.signal == number
     assert [signal.getsignal(number) for number in signals_module.SIGNALS] == handlers
@@ -175,7 +179,7 @@ def test_a_directory_that_is_removed_ends_the_run(moment, tmp_path, monkeypatch)
     directory = tmp_path / "run"
     owner = callbacks.DevScoringCallback if moment == "score" else callbacks.CheckpointCallback
     with monkeypatch.context() as context, pytest.raises(UserError) as caught, lock_directory(directory) as check:
-        kill_after(context, owner, moment, 2, kill=lambda: shutil.rmtree(directory))
+        do_after(context, owner, moment, 2, lambda: shutil.rmtree(directory))
         start(directory, session={"check_directory": check})
     assert (
         str(caught.value)
@@ -184,13 +188,11 @@ def test_a_directory_that_is_removed_ends_the_run(moment, tmp_path, monkeypatch)
     assert not directory.exists()
 
 
-def test_a_killed_run_goes_on_along_its_cosine_schedule(tmp_path, monkeypatch):
+def test_a_killed_run_goes_on_along_its_cosine_schedule(tmp_path):
     options = {"schedule": "cosine", "warmup_steps": 3}
-    whole, progress = start(tmp_path / "whole", **options)
-    with monkeypatch.context() as context, pytest.raises(Killed):
-        kill_after(context, callbacks.CheckpointCallback, "on_train_batch_end", 13)
-        start(tmp_path / "killed", **options)
-    model, resumed = start(tmp_path / "killed", resume=True, seed=2, **options)
+    kills = {"in the second epoch": (callbacks.CheckpointCallback, "on_train_batch_end", 13)}
+    whole, progress, killed = start_with_kills(tmp_path / "whole", kills, **options)
+    model, resumed = start(killed["in the second epoch"], resume=True, seed=2, **options)
     for value, expected in zip(model.get_weights(), whole.get_weights(), strict=True):
         np.testing.assert_array_equal(value, expected)
     rates = [row["learning_rate"] for row in resumed.history]
@@ -249,14 +251,11 @@ def test_long_epochs_are_followed_in_the_log(tmp_path, monkeypatch, logged):
     assert re.fullmatch(pattern, lines[1]) and len(lines) == 3
 
 
-def test_a_resumed_epoch_has_the_figures_of_all_its_batches(tmp_path, monkeypatch, logged):
-    start(tmp_path / "whole", epochs=2)
+def test_a_resumed_epoch_has_the_figures_of_all_its_batches(tmp_path, logged):
+    kills = {"in the second epoch": (callbacks.CheckpointCallback, "on_train_batch_end", 12)}
+    *_, killed = start_with_kills(tmp_path / "whole", kills, epochs=2)
     *_, expected = logged()
-    with monkeypatch.context() as context, pytest.raises(Killed):
-        kill_after(context, callbacks.CheckpointCallback, "on_train_batch_end", 12)
-        start(tmp_path / "killed", epochs=2)
-    logged()
-    start(tmp_path / "killed", resume=True, epochs=2)
+    start(killed["in the second epoch"], resume=True, epochs=2)
     assert logged() == ["going on after 1 epochs and 5 batches", expected]
 
 
@@ -271,7 +270,7 @@ def test_a_run_without_a_checkpoint_is_not_begun_anew(tmp_path):
 
 def test_stopping_at_a_step_and_going_on_to_a_larger_one(whole, tmp_path):
     """The plateau schedule goes by the scores of whole epochs, not by those at the steps where the run was stopped."""
-    for steps in (3, 10, 14, 25, None):
+    for steps in (3, 14, 25, None):
         model, progress = start(tmp_path, resume=steps != 3, steps=steps, **HARDEST)
         assert progress.steps == (steps or 28)
         assert len(progress.history) == -(-progress.steps // BATCHES)

@@ -1,6 +1,5 @@
 """The client by gRPC."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import grpc
@@ -31,13 +30,7 @@ class GrpcClient(Client):
         else:
             self._channel = grpc.insecure_channel(address, options=options)
 
-    def predict(
-        self,
-        model: str,
-        inputs: Mapping[str, Sequence[str]],
-        signature: str = "serving_default",
-        version: int | None = None,
-    ) -> dict[str, list]:
+    def _predict(self, model, inputs, signature, version):
         import tensorflow as tf
         from tensorflow_serving.apis.predict_pb2 import PredictRequest
         from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub

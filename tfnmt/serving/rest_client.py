@@ -1,6 +1,5 @@
 """The client by REST."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -20,31 +19,9 @@ class RestClient(Client):
         if authorities:
             self._session.verify = str(authorities)
 
-    def predict(
-        self,
-        model: str,
-        inputs: Mapping[str, Sequence[str]],
-        signature: str = "serving_default",
-        version: int | None = None,
-    ) -> dict[str, list]:
-        """Outputs of a signature.
-
-        Args:
-            model: the model's name.
-            inputs: texts by input, as many for each.
-            signature: the signature's name.
-            version: a version's number; by default the newest.
-
-        Returns:
-            {output: nested list of strings or numbers}, the first dimension as long as the inputs.
-
-        Raises:
-            PredictError: the server refuses, or does not answer before the deadline.
-        """
-        outputs = self._call(
-            "POST", f"{_path(model, version)}:predict", {"signature_name": signature, "inputs": inputs}
-        )
-        outputs = outputs["outputs"]
+    def _predict(self, model, inputs, signature, version):
+        body = {"signature_name": signature, "inputs": inputs}
+        outputs = self._call("POST", f"{_path(model, version)}:predict", body)["outputs"]
         if isinstance(outputs, dict):
             return outputs
         (name,) = self.signatures(model, version)[signature]["outputs"]  # REST leaves out the name of a single output

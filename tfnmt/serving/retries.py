@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 
@@ -21,7 +21,7 @@ class PredictError(Exception):
 
 
 class Client:
-    """What a client of either protocol has: an end, a deadline and retries."""
+    """What a client of either protocol has: predictions, an end, a deadline and retries."""
 
     def __init__(self, deadline: float, retries: int):
         self._deadline = deadline
@@ -32,6 +32,32 @@ class Client:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def predict(
+        self,
+        model: str,
+        inputs: Mapping[str, Sequence[str]],
+        signature: str = "serving_default",
+        version: int | None = None,
+    ) -> dict[str, list]:
+        """Outputs of a signature.
+
+        Args:
+            model: the model's name.
+            inputs: texts by input, as many for each.
+            signature: the signature's name.
+            version: a version's number; by default the newest.
+
+        Returns:
+            {output: nested list of strings or numbers}, the first dimension as long as the inputs.
+
+        Raises:
+            PredictError: the server refuses, or does not answer before the deadline.
+        """
+        return self._predict(model, inputs, signature, version)
+
+    def _predict(self, model, inputs, signature, version):
+        raise NotImplementedError
 
     def close(self) -> None:
         """End the connections."""
