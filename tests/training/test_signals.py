@@ -29,6 +29,26 @@ def test_handlers_are_kept_from_other_code():
     assert [signal.getsignal(each) for each in SIGNALS] == handlers
 
 
+def test_no_thread_but_the_main_one_takes_signals_while_handlers_are_kept():
+    """Those that NumPy starts are there before, in a command."""
+    program = """import signal, sys
+from pathlib import Path
+from unittest import mock
+from tfnmt.commands.run import import_tensorflow
+from tfnmt.training.signals import keep_handlers
+names = ("absl", "absl.logging", "keras", "tensorflow", "tensorflow_text")  # which take seconds to import
+with mock.patch.dict(sys.modules, {name: mock.MagicMock() for name in names}):
+    import_tensorflow()
+    import numpy
+    with keep_handlers():
+        for status in Path("/proc/self/task").glob("*/status"):
+            (blocked,) = (line.split()[1] for line in status.read_text().splitlines() if line.startswith("SigBlk:"))
+            print([number.name for number in (signal.SIGINT, signal.SIGTERM) if not int(blocked, 16) >> number - 1 & 1])
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ended.returncode == 0 and set(ended.stdout.splitlines()) == {"[]"}, ended
+
+
 def test_a_signal_waits_until_what_is_begun_is_done():
     with pytest.raises(InterruptedBySignal, match="^interrupted by SIGTERM$"), StopSignals() as signals:
         signals.deferred = True

@@ -23,7 +23,7 @@ from typing import Any, NoReturn, TextIO
 
 from tfnmt.commands.parser import CommandParser
 from tfnmt.errors import InterruptedBySignal, UserError
-from tfnmt.training.signals import StopSignals
+from tfnmt.training.signals import StopSignals, signals_wait
 
 INSTALL = "in a checkout, run `make`, then use .venv/bin/python; elsewhere, `pip install` tfnmt again"
 
@@ -113,6 +113,8 @@ def import_tensorflow() -> None:
     os.environ["GRPC_VERBOSITY"] = "NONE"
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"  # silences C++ from the end of the import on, not during it
     try:
+        with signals_wait():
+            import numpy  # noqa: F401  It starts threads, see `keep_handlers`.
         with _standard_error_held_back():
             import absl.logging
             import keras  # noqa: F401

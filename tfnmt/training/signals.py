@@ -13,21 +13,31 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextlib.contextmanager
-def keep_handlers() -> Iterator[None]:
-    """Within it, other code may set handlers of these signals: afterwards those of before are back. A signal that
-    comes to this thread meanwhile is kept for them; one that the system gives to another thread is not."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+def signals_wait() -> Iterator[None]:
+    """Within it, these signals wait for its end; threads that are started in it never take them."""
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-    before = {number: signal.getsignal(number) for number in SIGNALS}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            if handler is not None:
-                signal.signal(number, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+@contextlib.contextmanager
+def keep_handlers() -> Iterator[None]:
+    """Within it, other code may set handlers of these signals: afterwards those of before are back, and get the signals
+    that have come meanwhile. The system gives a signal to any thread that takes it: one that was started before must
+    have been started within `signals_wait`."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    with signals_wait():
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                if handler is not None:
+                    signal.signal(number, handler)
 
 
 class StopSignals:

@@ -91,8 +91,8 @@ class Workers(Replicas):
         guard = loopback.only_from_loopback(int(port)) if loopback.is_loopback(host) else contextlib.nullcontext()
         # TensorFlow sets a handler of SIGTERM that does nothing but note it.
         with (
+            keep_handlers(),  # first: within it, threads are started
             guard,
-            keep_handlers(),
             _time_limit(CONNECTS_WITHIN, f"the workers {', '.join(self.addresses)} do not connect"),
         ):
             self.strategy = tf.distribute.MultiWorkerMirroredStrategy()
