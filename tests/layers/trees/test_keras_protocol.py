@@ -1,5 +1,7 @@
 """The layers of trees as Keras users know layers: called, in a functional model, in Keras's RNN, saved and loaded."""
 
+import contextlib
+
 import keras
 import numpy as np
 import pytest
@@ -84,7 +86,14 @@ def test_an_encoder_in_a_functional_model(name, tmp_path):
     batch = batch_of([random_tree(np.random.default_rng(2), words) for words in (3, 6, 1, 4)])
     model.compile(keras.optimizers.Adam(0.05), "mse", run_eagerly=False)
     labels = tf.constant([[1.0], [-1.0], [0.5], [2.0]])
-    losses = model.fit(batch, labels, epochs=4, verbose=0).history["loss"]
+    # This loss does not train the prediction of transitions.
+    untrained = name in ("SPINN, predicted", "SPINN, sampled")
+    with (
+        pytest.warns(UserWarning, match="Gradients do not exist for variables .*/W_p")
+        if untrained
+        else contextlib.nullcontext()
+    ):
+        losses = model.fit(batch, labels, epochs=4, verbose=0).history["loss"]
     assert losses[-1] < losses[0]
     check_same(saved_and_loaded(model, tmp_path)(batch), model(batch))
 
