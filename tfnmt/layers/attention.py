@@ -4,7 +4,7 @@ Bahdanau et al. 2015, Luong et al. 2015. The keys, which depend on the source al
 the decoder's loop. `attend` is one step in the loop.
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -22,9 +22,6 @@ class Attention(keras.layers.Layer):
     Args:
         units: size of the additive attention's hidden layer; the other kinds have none.
     """
-
-    needs_equal_sizes: ClassVar[bool] = False
-    """Whether z and h_j must be of one size."""
 
     def __init__(self, units: int | None = None, **options: Any):
         super().__init__(**options)
@@ -138,8 +135,6 @@ class DotAttention(Attention):
     Raises:
         ValueError: they are not.
     """
-
-    needs_equal_sizes = True
 
     def build(self, input_shape: list[tuple]) -> None:
         """`input_shape`: the shapes of z and h."""

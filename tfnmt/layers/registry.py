@@ -12,6 +12,9 @@ ATTENTIONS = Registry(
 )
 """Name -> subclass of `tfnmt.layers.attention.Attention`; None for a decoder without."""
 
+NEED_EQUAL_SIZES = frozenset({"dot"})
+"""The attentions for which the decoder's and the encoder's states must be of one size."""
+
 COMPOSITIONS = Registry(
     {
         "tree-lstm": "tfnmt.layers.trees.tree_lstm:TreeLSTM",

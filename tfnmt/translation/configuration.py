@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from tfnmt.configuration import Configuration, KeyOf, require
-from tfnmt.layers.registry import ATTENTIONS
+from tfnmt.layers.registry import ATTENTIONS, NEED_EQUAL_SIZES
 
 
 class TranslatorConfiguration(Configuration):
@@ -72,9 +72,8 @@ class TranslatorConfiguration(Configuration):
         for key in ("input_feeding", "tied_embeddings"):
             require(self.deep_output or not getattr(self, key), key, True, "false without deep_output")
         encoder_size = self.encoder_units * (2 if self.bidirectional else 1)
-        attention = ATTENTIONS[self.attention] if encoder_size != self.decoder_units else None
         require(
-            attention is None or not attention.needs_equal_sizes,
+            self.attention not in NEED_EQUAL_SIZES or encoder_size == self.decoder_units,
             "attention",
             self.attention,
             f"additive, general or none where the encoder's states ({encoder_size}) and the decoder's"

@@ -72,7 +72,23 @@ def examine(function: Any) -> Report:
 
 def gpu_kernel(node: Any) -> Any | None:
     """The `KernelDef` by which a GPU would run a `NodeDef`; None if there is none for its types."""
-    return next((kernel for kernel in _gpu_kernels(node.op) if _fits(kernel, node.attr)), None)
+    chosen = _chosen_kernels(node.op)
+    values = tuple(node.attr[name].SerializeToString() for name in _constrained_attributes(node.op))
+    if values not in chosen:
+        chosen[values] = next((kernel for kernel in _gpu_kernels(node.op) if _fits(kernel, node.attr)), None)
+    return chosen[values]
+
+
+@functools.cache
+def _chosen_kernels(operation):
+    """What `gpu_kernel` has found for an operation: the kernel by the values of its attributes."""
+    return {}
+
+
+@functools.cache
+def _constrained_attributes(operation):
+    """The names of the attributes by whose values its kernels differ."""
+    return sorted({constraint.name for kernel in _gpu_kernels(operation) for constraint in kernel.constraint})
 
 
 @functools.cache
