@@ -12,6 +12,7 @@ from tfnmt.classification.reinforce import (
     mean_likelihoods,
     reinforce_loss,
 )
+from tfnmt.classification.running_rewards import RunningStandardization
 from tfnmt.text.brackets import PAD, REDUCE, SHIFT
 
 REWARDS = tf.constant([1.0, -0.5, 3.0])  # of each of three parses
@@ -32,7 +33,24 @@ def test_the_reinforce_gradient_is_unbiased():
     expected = tape.gradient(expected_loss, logits).numpy()
     p = tf.nn.softmax(logits).numpy()
     np.testing.assert_allclose(expected, -p * (REWARDS.numpy() - p @ REWARDS.numpy()), rtol=1e-5)
-    np.testing.assert_allclose(average_gradient(reinforce_loss, logits, draws=2), expected, rtol=1e-5)
+    np.testing.assert_allclose(average_gradient(with_baselines, logits, draws=2), expected, rtol=1e-5)
+
+
+def with_baselines(log_policy, rewards):
+    return reinforce_loss(log_policy, rewards - baselines(rewards))
+
+
+def test_rewards_with_running_averages_by_hand():
+    """Batches 0, 4 and 2, 10: their mean is 2, then 4; the mean of their squares 8, then 30."""
+    standardize = RunningStandardization()
+    np.testing.assert_allclose(standardize(tf.constant([[0.0], [4.0]])), [[-1], [1]])
+    expected = np.array([[-2], [6]]) / np.sqrt(14)
+    np.testing.assert_allclose(standardize(tf.constant([[2.0], [10.0]])), expected, rtol=1e-5)
+    assert len(standardize.weights) == 3 and not standardize.trainable_weights
+
+
+def test_rewards_that_are_all_the_same_earn_nothing():
+    np.testing.assert_array_equal(RunningStandardization()(tf.fill([3, 2], -1.5)), np.zeros([3, 2]))
 
 
 def test_the_mean_likelihood_gradient_is_unbiased():

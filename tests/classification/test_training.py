@@ -74,13 +74,16 @@ def test_a_killed_and_resumed_run_gives_the_same_weights(files, tmp_path, monkey
 
 def test_pretrained_vectors_are_not_trained(files, tmp_path):
     vectors = tmp_path / "vectors.txt"
-    vectors.write_text("a 1 2 3\nanimal 4 5 6\nsings 7 8 9\n", encoding="utf-8")
+    vectors.write_text("a 1 2 3\nanimal 4 5 6\nsings 7 8 9\nzebra 1 0 1\n", encoding="utf-8")
     preset = small("encoder=bag", "trained_embeddings=false", "projection=5", "steps=2")
-    train_classifier(tmp_path / "model", preset, *files, vectors=vectors)
+    others = tmp_path / "others.jsonl"
+    others.write_text(files[1][0].read_text().splitlines()[0].replace("a ", "zebra ") + "\n", encoding="utf-8")
+    train_classifier(tmp_path / "model", preset, *files, vectors=vectors, word_files=[others])
     model = tfnmt.load(tmp_path / "model")
     assert model.configuration.embedding_size == 3
     (id_of_a,) = model.tokenizer.encode(["a"]).flat_values.numpy()
     np.testing.assert_array_equal(model.encoder.embedding.E.embeddings[id_of_a], [1, 2, 3])
+    assert "zebra" in model.tokenizer.vocabulary()
     vectors.unlink()
     train_classifier(tmp_path / "model", started_preset(tmp_path / "model", ClassifierPreset), resume=True)
 

@@ -26,6 +26,7 @@ OPTIONS = {
     "unconditional": {"conditional": False},
     "unconditional dot lstm": {"conditional": False, "attention": "dot", "cell": "lstm"},
     "plain output": {"deep_output": False},
+    "bahdanau": {"conditional": False, "attend_first": True, "output_units": 2, "output_activation": "maxout"},
     "two layers": {"layers": 2},
     "three residual lstm layers": {"layers": 3, "residual": True, "cell": "lstm"},
     "input feeding": {"input_feeding": True},
@@ -172,6 +173,26 @@ def test_conditional_attention_and_deep_output_are_the_equations():
             z = gru(decoder.second, c, between)
             t = deep_output(decoder, z, u, c)
             all_e.append(t @ decoder.w.numpy() + decoder.b.numpy())
+        return all_e
+
+    compare_with(equations, encoder, decoder)
+
+
+def test_bahdanaus_decoder_is_the_equations():
+    """c_i = att(z_{i−1}), z_i = φ(u_{i−1}, c_i, z_{i−1}), t_i the larger of two sums of z_{i−1}, u_{i−1} and c_i:
+    Bahdanau et al. 2015, appendix A.2.2."""
+    encoder, decoder = made(**OPTIONS["bahdanau"])
+    W_both = np.concatenate([decoder.first.W.numpy(), decoder.W_c.numpy()])
+    readout = decoder.readout
+
+    def equations(h, target):
+        z, all_e = first_state(decoder, h), []
+        for word in target:
+            u, c = decoder.E.embeddings.numpy()[word], context(decoder.attention, z, h)
+            sums = z @ readout.W_1.numpy() + u @ readout.W_2.numpy() + c @ readout.W_3.numpy() + readout.b.numpy()
+            t = [max(sums[0], sums[1]), max(sums[2], sums[3])]
+            all_e.append(t @ decoder.w.numpy() + decoder.b.numpy())
+            z = gru(decoder.first, np.concatenate([u, c]), z, W_both)
         return all_e
 
     compare_with(equations, encoder, decoder)

@@ -52,6 +52,24 @@ def test_loss_is_the_mean_over_real_words(label_smoothing):
     np.testing.assert_allclose(loss(tf.constant(LABELS), tf.constant(LOGITS)), expected, rtol=1e-5)
 
 
+def test_the_mean_over_sentences_by_hand():
+    """Three sentences, uniform over 5 words: each word costs log 5. A row of padding alone is no sentence."""
+    logits, labels = tf.zeros([4, 4, WORDS]), tf.constant(np.pad(LABELS, [(0, 1), (0, 0)]))
+    of_words, of_sentences = MaskedCrossEntropy(), MaskedCrossEntropy(mean="sentences")
+    assert of_words.count(labels) == 6 and of_sentences.count(labels) == 3
+    np.testing.assert_allclose(of_words(labels, logits), np.log(5), rtol=1e-6)
+    np.testing.assert_allclose(of_sentences(labels, logits), 6 * np.log(5) / 3, rtol=1e-6)
+
+
+def test_the_mean_over_sentences_is_minus_the_posts_log_likelihood():
+    """(1/N) Σ_n log P(Yⁿ | Xⁿ), where log P(Y | X) is the sum over the sentence's words."""
+    log_likelihoods = [
+        sum(log_p(LOGITS)[n, i, word] for i, word in enumerate(sentence) if word) for n, sentence in enumerate(LABELS)
+    ]
+    loss = MaskedCrossEntropy(mean="sentences")
+    np.testing.assert_allclose(loss(tf.constant(LABELS), tf.constant(LOGITS)), -np.mean(log_likelihoods), rtol=1e-6)
+
+
 def test_padding_changes_neither_loss_nor_gradient():
     loss = MaskedCrossEntropy(0.1)
     at_padding = np.where((LABELS == 0)[..., np.newaxis], 1e4, LOGITS).astype(np.float32)
@@ -88,6 +106,6 @@ def test_logits_in_half_precision():
 
 
 def test_round_trip_through_its_configuration():
-    loss = keras.losses.deserialize(keras.losses.serialize(MaskedCrossEntropy(0.25)))
+    loss = keras.losses.deserialize(keras.losses.serialize(MaskedCrossEntropy(0.25, "sentences")))
     assert isinstance(loss, MaskedCrossEntropy)
-    assert loss.label_smoothing == 0.25
+    assert loss.label_smoothing == 0.25 and loss.mean == "sentences"

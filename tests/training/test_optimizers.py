@@ -231,3 +231,30 @@ def test_schedules_count_updates_and_not_the_batches_accumulated(options):
 
     updates = list(rate_of_batches(1))
     assert list(rate_of_batches(2)) == [rate for rate in updates[:4] for _ in range(2)]
+
+
+def test_a_growing_momentum_by_hand():
+    """Twice two updates each at 1/2, 3/4, then 5/6 is more than the highest, 0.8."""
+    optimizer = optimizers.SGD(0.1, momentum=0.8, momentum_steps=2)
+    found = [float(optimizer.momentum_at(update)) for update in range(6)]
+    assert found == pytest.approx([0.5, 0.5, 0.75, 0.75, 0.8, 0.8])
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_updates_with_a_growing_momentum_by_hand(nesterov):
+    """v ← μ v − 0.1 g; w ← w + v, or of Nesterov's w ← w + μ v − 0.1 g. The gradient of w²/2 is w."""
+    options = {"optimizer": "sgd", "momentum": 0.9, "nesterov": nesterov, "momentum_steps": 1, "learning_rate": 0.1}
+    optimizer = make_optimizer(TrainingConfiguration(**options, clip_norm=None), 100)
+    optimizer = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
+    weight, w, v = keras.Variable([2.0]), 2.0, 0.0
+    for momentum in (1 / 2, 3 / 4, 5 / 6):
+        optimizer.apply([weight.value], [weight])
+        v = momentum * v - 0.1 * w
+        w += momentum * v - 0.1 * w if nesterov else v
+        assert weight.numpy() == pytest.approx(w)
+
+
+@pytest.mark.parametrize("key, value", [("momentum", 0.9), ("nesterov", True), ("momentum_steps", 5)])
+def test_momentum_needs_an_optimizer_that_has_it(key, value):
+    with pytest.raises(UserError, match=f"{key}=.*allowed is"):
+        TrainingConfiguration(**{key: value})

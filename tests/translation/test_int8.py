@@ -56,8 +56,9 @@ def test_a_table():
         {"attention": "none", "deep_output": False, "cell": "lstm"},
         {"attention": "general", "tied_embeddings": True, "encoder_layers": 2, "decoder_layers": 2, "residual": True},
         {"attention": "dot", "input_feeding": True, "layer_normalization": True},
+        {"conditional": False, "attend_first": True, "output_activation": "maxout"},
     ],
-    ids=["conditional", "no attention", "deep and tied", "input feeding"],
+    ids=["conditional", "no attention", "deep and tied", "input feeding", "maxout"],
 )
 def test_it_is_near_float32(options):
     """The log-probabilities of given words, of one translation and of many, the empty one and one word among them."""

@@ -12,6 +12,7 @@ from tfnmt.classification.configuration import ClassifierConfiguration
 from tfnmt.classification.encoders import ENCODERS, make_encoder
 from tfnmt.classification.losses import classification_loss, number_of_labels, transition_labels, update_accuracy
 from tfnmt.classification.prediction import Batch, Predictor
+from tfnmt.classification.running_rewards import RunningStandardization
 from tfnmt.configuration import from_json
 from tfnmt.layers.feedforward import MultilayerPerceptron, pair_features
 from tfnmt.text.brackets import PAD
@@ -82,6 +83,8 @@ class Classifier(MicroBatchTraining, keras.Model):
             self.transition_accuracy = keras.metrics.Mean(name="transition_accuracy")
         if self.encoder_spec.samples_parses:
             self.seeds = keras.random.SeedGenerator()
+            if c.baseline == "running":
+                self.standardize = RunningStandardization(name="standardize")
         self.supports_jit = False  # XLA would compile every shape of a batch anew
         self.predictor = Predictor(self)
 
@@ -134,7 +137,8 @@ class Classifier(MicroBatchTraining, keras.Model):
         smoothing = self.label_smoothing if training else 0.0
         root_labels = self.root_labels(x, y, y_pred)
         if training and self.encoder_spec.samples_parses:
-            return reinforce.loss_terms(self.configuration, root_labels, y_pred, smoothing)
+            standardize = self.standardize if self.configuration.baseline == "running" else None
+            return reinforce.loss_terms(self.configuration, root_labels, y_pred, smoothing, standardize)
         labels, logits = (y, y_pred["phrase_logits"]) if "phrase_logits" in y_pred else (root_labels, y_pred["logits"])
         terms = [(classification_loss(labels, logits, smoothing), number_of_labels(labels))]
         if training and self.encoder_spec.learns_from_parses:

@@ -61,6 +61,11 @@ class ClassifierConfiguration(Configuration):
         "log_likelihood",
         description="rl-spinn: reward of a parse; mean_likelihood is a common reward of all parses of a sentence",
     )
+    baseline: Literal["leave_one_out", "running"] = Field(
+        "leave_one_out",
+        description="rl-spinn: what a reward is compared with; leave_one_out: the mean reward of the other samples;"
+        " running: (reward - mean) / std with averages that run over batches, the post's; not with mean_likelihood",
+    )
     samples: int = Field(2, description="rl-spinn: parses sampled for each sentence in training", ge=1, le=1000)
     policy_weight: float = Field(1.0, description="rl-spinn: weight of the REINFORCE loss", ge=0)
     entropy_weight: float = Field(
@@ -77,6 +82,7 @@ class ClassifierConfiguration(Configuration):
     def _check(self):
         if self.reward == "mean_likelihood":
             require(self.samples >= 2, "samples", self.samples, "2 or more with reward=mean_likelihood")
+            require(self.baseline != "running", "baseline", self.baseline, "leave_one_out with reward=mean_likelihood")
         odd = self.widths and all(1 <= width < 1000 and width % 2 for width in self.widths)
         require(odd and len(self.widths) <= 100, "widths", self.widths, "up to 100 odd whole numbers under 1000")
         minimum = ENCODERS[self.encoder].minimum_units

@@ -29,10 +29,12 @@ CLASSIFIER_PRESETS = {
         examples=ExamplesConfiguration(batch_size=64),
         training=_training(epochs=8, learning_rate=0.004),
     ),
-    # Model and sizes of Bowman et al. 2016 as in Bradbury's post: fixed GloVe vectors with a trained projection.
+    # Model and sizes of Bowman et al. 2016 as in Bradbury's post: fixed GloVe vectors with a trained projection, words
+    # in lower case, batches of 64. (The post names no learning rate, schedule or number of epochs.)
     "snli": ClassifierPreset(
         model=ClassifierConfiguration(
             task="snli",
+            lowercase=True,
             embedding_size=300,
             trained_embeddings=False,
             projection=600,
@@ -45,7 +47,7 @@ CLASSIFIER_PRESETS = {
             head_dropout=0.07,
             micro_batches=2,
         ),
-        examples=ExamplesConfiguration(batch_size=128),
+        examples=ExamplesConfiguration(batch_size=64),
         training=_training(epochs=20, optimizer="rmsprop", learning_rate=0.002, clip_norm=5.0),
     ),
     "sick": ClassifierPreset(

@@ -10,6 +10,7 @@ of them explains the label: the composition learns most from that one, and the p
 """
 
 import math
+from collections.abc import Callable
 
 import tensorflow as tf
 
@@ -20,7 +21,11 @@ from tfnmt.training.micro_batches import LossTerms
 
 
 def loss_terms(
-    configuration: ClassifierConfiguration, labels: tf.Tensor, predictions: dict[str, tf.Tensor], label_smoothing: float
+    configuration: ClassifierConfiguration,
+    labels: tf.Tensor,
+    predictions: dict[str, tf.Tensor],
+    label_smoothing: float,
+    standardize: Callable[[tf.Tensor], tf.Tensor] | None = None,
 ) -> LossTerms:
     """The terms of the loss of a classifier that samples parses: classes, policy and entropy.
 
@@ -29,6 +34,7 @@ def loss_terms(
         labels: int32 [batch · samples].
         predictions: of the classifier in training. Of pairs there are twice as many parses as labels.
         label_smoothing: see `MaskedCrossEntropy`.
+        standardize: with `baseline="running"`, a `RunningStandardization`.
 
     Returns:
         Pairs (mean, count): the loss is the sum of the means, and each is the mean of that many labels or transitions.
@@ -50,7 +56,9 @@ def loss_terms(
             rewards = tf.cast(tf.argmax(logits, axis=-1, output_type=tf.int32) == labels, tf.float32)
         else:
             rewards = log_likelihoods(labels, logits)
-        policy_loss = reinforce_loss(by_sample(log_policy), by_sample(rewards))
+        rewards = tf.stop_gradient(by_sample(rewards))
+        advantages = standardize(rewards) if standardize else rewards - baselines(rewards)
+        policy_loss = reinforce_loss(by_sample(log_policy), advantages)
     entropy = mean_entropy(predictions["transition_logits"], predictions["transitions"])
     return [
         (class_loss, tf.size(labels)),
@@ -75,18 +83,17 @@ def _means_of_others(values):
     return tf.math.divide_no_nan(tf.reduce_sum(values, axis=1, keepdims=True) - values, others)
 
 
-def reinforce_loss(log_policy: tf.Tensor, rewards: tf.Tensor) -> tf.Tensor:
+def reinforce_loss(log_policy: tf.Tensor, advantages: tf.Tensor) -> tf.Tensor:
     """−(1/N) Σ (R − b) log π: its gradient by the parser's weights is, on average, that of −E[R].
 
     Args:
         log_policy: float [batch, samples], the log-probability log π of each draw, all its transitions together.
-        rewards: float [batch, samples]; no gradient goes through them.
+        advantages: float [batch, samples], R − b of each draw; no gradient goes through them.
 
     Returns:
         A scalar.
     """
-    rewards = tf.stop_gradient(rewards)
-    return -tf.reduce_mean((rewards - baselines(rewards)) * log_policy)
+    return -tf.reduce_mean(tf.stop_gradient(advantages) * log_policy)
 
 
 def mean_likelihoods(log_p: tf.Tensor) -> tf.Tensor:

@@ -38,6 +38,7 @@ def train_classifier(
     training_files: Sequence[str | Path] | None = None,
     dev_files: Sequence[str | Path] | None = None,
     vectors: str | Path | None = None,
+    word_files: Sequence[str | Path] = (),
     resume: bool = False,
     make_callbacks: Callable[[Classifier, ExampleDataset], Sequence[keras.callbacks.Callback]] | None = None,
     replicas: Replicas = ONE_REPLICA,
@@ -50,6 +51,7 @@ def train_classifier(
         training_files, dev_files: paths of examples of the preset's task; None as in `train_translator`.
         vectors: a file of word vectors to start from, see `tfnmt.data.vectors`; None for random ones. A resumed run
             has them already.
+        word_files: further examples whose words have vectors, too, such as those of the test set; with `vectors`.
         resume: as in `train_translator`.
         make_callbacks: gives further Keras callbacks for the run of a model, scored on these dev examples.
         replicas: as in `train_translator`.
@@ -65,10 +67,10 @@ def train_classifier(
     require(not preset.training.mixed_precision, "mixed_precision", True, "false for classifiers")
     with open_run(directory, preset, resume, ("accuracy", "loss"), replicas) as session:
         record = shared_record(replicas, lambda: _record(directory, preset, training_files, dev_files, vectors, resume))
-        return _train(directory, preset, record, vectors, resume, session, make_callbacks)
+        return _train(directory, preset, record, vectors, word_files, resume, session, make_callbacks)
 
 
-def _train(directory, preset, record, vectors, resuming, session, make_callbacks):
+def _train(directory, preset, record, vectors, word_files, resuming, session, make_callbacks):
     training, batch_size = preset.training, preset.examples.batch_size
     initial = None if resuming else initial_model(training, Classifier)
     examples, dev_examples = _read(preset, *record.paths(directory))
@@ -79,6 +81,8 @@ def _train(directory, preset, record, vectors, resuming, session, make_callbacks
     else:
         # Words of the dev files alone have vectors too, if these are given and need not be learned.
         counts = examples.word_counts + (dev_examples.word_counts if vectors else Counter())
+        if word_files:
+            counts += ExampleDataset(TASKS[preset.model.task], word_files, examples.reader).word_counts
         tokenizer = WordTokenizer.from_counts(counts, preset.model.vocabulary_size, preset.model.lowercase)
 
     replicas = session["replicas"]

@@ -34,6 +34,13 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument("--train", nargs="+", metavar="F", help="training examples (default: the sample corpus)")
     parser.add_argument("--dev", nargs="+", metavar="F", help="examples by which the best weights are chosen")
     parser.add_argument("--vectors", metavar="F", help="word vectors: GloVe's text, or .npy with vocab.txt beside it")
+    parser.add_argument(
+        "--words",
+        nargs="+",
+        default=[],
+        metavar="F",
+        help="further examples, such as the test set, whose words get vectors, too; nothing is trained on them",
+    )
     add_setting_options(parser)
     add_device_options(parser)
     add_board_options(parser)
@@ -53,12 +60,22 @@ def train(arguments: argparse.Namespace) -> str | None:
 
     directory, preset = arguments.resume or arguments.output, _chosen_preset(arguments)
     files, dev_files = _chosen_files(arguments)
+    if arguments.words and not arguments.vectors:
+        raise UserError("--words: means nothing without --vectors, for such words are not trained on")
     profile_steps = profiled_steps(arguments)
     share_processors(preset.model.micro_batches)
     replicas = connect(arguments.strategy or "none")
     callbacks = None if arguments.no_board else tensorboard_callbacks(directory, preset, profile_steps)
     _, progress = train_classifier(
-        directory, preset, files, dev_files, arguments.vectors, bool(arguments.resume), callbacks, replicas
+        directory,
+        preset,
+        files,
+        dev_files,
+        arguments.vectors,
+        arguments.words,
+        bool(arguments.resume),
+        callbacks,
+        replicas,
     )
     return best_score(directory, preset.training.selection, progress) if replicas.is_chief else None
 

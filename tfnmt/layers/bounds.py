@@ -30,6 +30,7 @@ def decoder_bounds(decoder: Decoder, encoder: Encoder) -> Bounds:
     context = _after(len(encoder.cells) // encoder.directions, encoder.residual) if decoder.attention else 1.0
     state = _after(1 + len(decoder.upper), decoder.residual)
     readout = 1.0 if decoder.readout else state
+    has_bound = not decoder.readout or decoder.readout.activation == "tanh"  # maxout has none: its product is float32's
     bounds = {id(layer.kernel): 1.0 for layer in decoder.initial}
     bounds[id(decoder.first.W)] = word if decoder.attention else max(word, context)
     for i, cell in enumerate(decoder.upper, start=1):
@@ -44,10 +45,12 @@ def decoder_bounds(decoder: Decoder, encoder: Encoder) -> Bounds:
     if decoder.readout:
         of_readout = {"W_1": state, "W_2": word, "W_3": context}
         bounds |= {id(getattr(decoder.readout, name)): bound for name, bound in of_readout.items()}
+    if decoder.attend_first:
+        bounds[id(decoder.W_c)] = context
     if decoder.input_feeding:
         bounds[id(decoder.W_f)] = readout
     bounds[id(decoder.E.embeddings)] = readout  # as the matrix of the logits, if it is that too
-    if not decoder.tied_embeddings:
+    if not decoder.tied_embeddings and has_bound:
         bounds[id(decoder.w)] = readout
     return bounds
 

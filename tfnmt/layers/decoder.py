@@ -32,7 +32,12 @@ class Decoder(keras.layers.Layer):
         attention_units: size of the additive attention's hidden layer.
         conditional: look at the source between two transitions of the first layer, z' = φ(u_{i−1}, z_{i−1}),
             c_i = att(z'), z_i = φ'(c_i, z') (the conditional GRU of dl4mt and Nematus: Firat & Cho 2016).
+        attend_first: look at the source before the one transition, which reads the context, and score the word from the
+            state before it: c_i = att(z_{i−1}), z_i = φ(u_{i−1}, c_i, z_{i−1}), and t_i has z_{i−1} for z_i (Bahdanau
+            et al. 2015, appendix A.2.2). Needs attention and a single layer, and neither conditional nor input_feeding.
         deep_output: t_i = tanh(z_i W_1 + u_{i−1} W_2 + c_i W_3 + b) in place of z_i in the logits; see `DeepOutput`.
+        output_units: size of t_i; None for the embedding's.
+        output_activation: "tanh", or "maxout" in its place; see `DeepOutput`.
         input_feeding: t_{i−1} enters the first layer (Luong et al. 2015, section 3.3). Needs deep_output.
         tied_embeddings: the word vectors w_k are the rows of the embedding (Press & Wolf 2017). Needs
             deep_output, whose t_i is of the embedding's size.
@@ -54,7 +59,10 @@ class Decoder(keras.layers.Layer):
         attention: str = "additive",
         attention_units: int = 256,
         conditional: bool = True,
+        attend_first: bool = False,
         deep_output: bool = True,
+        output_units: int | None = None,
+        output_activation: str = "tanh",
         input_feeding: bool = False,
         tied_embeddings: bool = False,
         residual: bool = False,
@@ -78,8 +86,9 @@ class Decoder(keras.layers.Layer):
         count = layers * self.first.number_of_states
         self.initial = [keras.layers.Dense(units, "tanh", name=f"z_0_{i}") for i in range(count)]
         if deep_output:
-            self.readout = DeepOutput(embedding_size, name="readout")
-        self.readout_size = embedding_size if deep_output else units
+            self.readout = DeepOutput(output_units or embedding_size, output_activation, name="readout")
+        self.readout_size = (output_units or embedding_size) if deep_output else units
+        self.attend_first = attend_first
         self.input_feeding = input_feeding
         self.tied_embeddings = tied_embeddings
         self.residual = residual
@@ -103,6 +112,9 @@ class Decoder(keras.layers.Layer):
             cell.build((None, units + encoder_size))
         if self.readout:
             self.readout.build((None, units), (None, embedding_size), (None, encoder_size))
+        if self.attend_first:
+            shape = (encoder_size, self.first.gates * units)
+            self.W_c = self.add_weight(name="W_c", shape=shape, initializer="glorot_uniform")
         if self.input_feeding:
             shape = (self.readout_size, self.first.gates * units)
             self.W_f = self.add_weight(name="W_f", shape=shape, initializer="glorot_uniform")
@@ -246,7 +258,11 @@ class Decoder(keras.layers.Layer):
         return (*projected, self.readout.project(u)) if self.input_feeding else projected
 
     def _transition(self, inputs, states, invariants):
-        """z_{i−1} → z_i for all layers: the highest layer's z, the context c, all new states, and α."""
+        """z_{i−1} → z_i for all layers: the z that words are scored from, the context c, all new states, and α."""
+        if self.attend_first:
+            c, alpha = self.attention.attend(states[0], invariants.scope("attention"))
+            x = inputs[0] + invariants.matmul("W_c", c)
+            return states[0], c, self.first.step(x, states, invariants.scope("first")), alpha
         count = self.first.number_of_states
         x = inputs[0] + invariants.matmul("W_f", states[-1]) if self.input_feeding else inputs[0]
         layer = self.first.step(x, states[:count], invariants.scope("first"))
@@ -280,6 +296,8 @@ class Decoder(keras.layers.Layer):
         weights = {name: cell.loop_weights(with_inputs=name != "first") for name, cell in self._cells().items()}
         if self.attention:
             weights["attention"] = self.attention.loop_weights()
+        if self.attend_first:
+            return scoped(weights) | {"W_c": cast_weight(self, self.W_c)}
         if not self.input_feeding:
             return scoped(weights)
         return scoped(weights | {"readout": self.readout.loop_weights()}) | {"W_f": cast_weight(self, self.W_f)}

@@ -5,6 +5,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tfnmt.layers.feedforward import PIECES, activate
 from tfnmt.layers.recurrence import LoopInvariants, cast_weight, times
 
 
@@ -12,25 +13,31 @@ from tfnmt.layers.recurrence import LoopInvariants, cast_weight, times
 class DeepOutput(keras.layers.Layer):
     """t_i = tanh(z_i W_1 + u_{i−1} W_2 + c_i W_3 + b)  (Pascanu et al. 2014, arXiv:1312.6026).
 
+    With maxout in place of tanh, each of t_i's numbers is the larger of two such sums (Bahdanau et al. 2015,
+    arXiv:1409.0473, appendix A.2.2).
+
     Args:
         units: size of t_i.
+        activation: "tanh" or "maxout".
     """
 
-    def __init__(self, units: int, **options: Any):
+    def __init__(self, units: int, activation: str = "tanh", **options: Any):
         super().__init__(**options)
         self.units = units
+        self.activation = activation
 
     def build(self, z_shape: tuple, u_shape: tuple, c_shape: tuple) -> None:
         """Of each shape the last dimension matters."""
+        width = self.units * PIECES.get(self.activation, 1)
         for name, shape in {"W_1": z_shape, "W_2": u_shape, "W_3": c_shape}.items():
-            weight = self.add_weight(name=name, shape=(shape[-1], self.units), initializer="glorot_uniform")
+            weight = self.add_weight(name=name, shape=(shape[-1], width), initializer="glorot_uniform")
             setattr(self, name, weight)
-        self.b = self.add_weight(name="b", shape=(self.units,), initializer="zeros")
+        self.b = self.add_weight(name="b", shape=(width,), initializer="zeros")
 
     def call(self, z: tf.Tensor, u: tf.Tensor, c: tf.Tensor) -> tf.Tensor:
         """The state z, the word before u, and the context c, each float [..., size], as t, float [..., units]."""
         weights = self.loop_weights()
-        return tf.tanh(self.project(u) + times(z, weights["W_1"]) + times(c, weights["W_3"]))
+        return self._activated(self.project(u) + times(z, weights["W_1"]) + times(c, weights["W_3"]))
 
     def loop_weights(self) -> dict[str, tf.Tensor]:
         """The matrices that `step` multiplies with, by name."""
@@ -42,4 +49,7 @@ class DeepOutput(keras.layers.Layer):
 
     def step(self, projected: tf.Tensor, z: tf.Tensor, c: tf.Tensor, invariants: LoopInvariants) -> tf.Tensor:
         """`call` in a loop that has the weights in its `invariants`; `projected` is `project(u)` at that time."""
-        return tf.tanh(projected + invariants.matmul("W_1", z) + invariants.matmul("W_3", c))
+        return self._activated(projected + invariants.matmul("W_1", z) + invariants.matmul("W_3", c))
+
+    def _activated(self, a):
+        return tf.tanh(a) if self.activation == "tanh" else activate(a, self.activation)

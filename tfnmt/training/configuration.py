@@ -31,6 +31,19 @@ class TrainingConfiguration(Configuration):
     steps: int | None = Field(None, description="stop after so many batches in all, within an epoch if need be", ge=1)
     optimizer: Annotated[str, KeyOf(OPTIMIZERS)] = Field("adam", description="Keras's optimizer of that name")
     learning_rate: float = Field(0.001, description="the highest learning rate", gt=0)
+    momentum: float = Field(
+        0.0,
+        description="sgd, rmsprop: part of the last update that is repeated; the highest of its schedule",
+        ge=0,
+        lt=1,
+    )
+    nesterov: bool = Field(False, description="sgd: take the gradient from where the momentum leads")
+    momentum_steps: int | None = Field(
+        None,
+        description="sgd: let the momentum grow from 1/2, its distance to 1 divided by 2, 3, 4 … after so many updates"
+        " each; none: it is the same in all updates",
+        ge=1,
+    )
     schedule: Literal["constant", "inverse_square_root", "cosine", "plateau"] = Field(
         "constant",
         description="the learning rate after the warm-up; cosine: falls to 0 at the last of epochs or steps;"
@@ -39,6 +52,9 @@ class TrainingConfiguration(Configuration):
     warmup_steps: int = Field(0, description="updates in which the learning rate grows from 0; not with plateau", ge=0)
     plateau_patience: int = Field(
         2, description="epochs without a better dev score before plateau halves the rate", ge=1
+    )
+    loss_mean: Literal["words", "sentences"] = Field(
+        "words", description="translators: what the loss is a mean over; sentences: the log-likelihood of the post"
     )
     label_smoothing: float = Field(0.0, description="part of each target given to all words alike", ge=0, lt=1)
     clip_norm: float | None = Field(1.0, description="the whole gradient's largest norm", gt=0)
@@ -78,4 +94,14 @@ class TrainingConfiguration(Configuration):
     def _check(self):
         if self.schedule == "plateau":
             require(self.warmup_steps == 0, "warmup_steps", self.warmup_steps, "0 with schedule=plateau")
+        has_momentum = self.optimizer in ("sgd", "rmsprop")
+        require(self.momentum == 0 or has_momentum, "momentum", self.momentum, f"0 with optimizer={self.optimizer}")
+        for key in ("nesterov", "momentum_steps"):
+            needs = "off without optimizer=sgd and a momentum"
+            require(
+                not getattr(self, key) or (self.optimizer == "sgd" and self.momentum > 0),
+                key,
+                getattr(self, key),
+                needs,
+            )
         return self

@@ -1,6 +1,6 @@
-"""The loss of sequence models: masked cross-entropy, the mean over real target words."""
+"""The loss of sequence models: masked cross-entropy, the mean over real target words or over sentences."""
 
-from typing import Any
+from typing import Any, Literal
 
 import keras
 import tensorflow as tf
@@ -8,16 +8,21 @@ import tensorflow as tf
 
 @keras.saving.register_keras_serializable("tfnmt")
 class MaskedCrossEntropy(keras.losses.Loss):
-    """−(1/N) Σ log p(label) over the N labels that are not padding (0): the post's log-likelihood, per word.
+    """−(1/N) Σ log p(label) over all labels that are not padding (0); N is the number of these labels, or of sentences.
+
+    With `mean="sentences"` it is the post's log-likelihood (1/N) Σ_n log P(Yⁿ | Xⁿ) with the sign changed (Cho 2015,
+    part 2): long sentences count more. With `mean="words"` all words count the same.
 
     Args:
+        mean: what N counts: "words" or "sentences" (those with a label).
         label_smoothing: ε; the target is (1 − ε) of the label and ε of all words alike (Szegedy et al. 2016,
             section 7).
     """
 
-    def __init__(self, label_smoothing: float = 0.0, name: str = "loss"):
+    def __init__(self, label_smoothing: float = 0.0, mean: Literal["words", "sentences"] = "words", name: str = "loss"):
         super().__init__(name=name, reduction=None)
         self.label_smoothing = label_smoothing
+        self.mean = mean
 
     def __call__(self, labels: tf.Tensor, logits: tf.Tensor, sample_weight: None = None) -> tf.Tensor:
         """As `call`. (Keras's would turn the labels into floats.) `sample_weight` is not used: padding is known."""
@@ -27,11 +32,16 @@ class MaskedCrossEntropy(keras.losses.Loss):
         """Integers [batch, length] and logits e(k) [batch, length, vocabulary_size] → a scalar."""
         mask = tf.cast(labels != 0, tf.float32)
         losses = smoothed_word_losses(labels, logits, self.label_smoothing)
-        return tf.math.divide_no_nan(tf.reduce_sum(losses * mask), tf.reduce_sum(mask))
+        return tf.math.divide_no_nan(tf.reduce_sum(losses * mask), tf.cast(self.count(labels), tf.float32))
+
+    def count(self, labels: tf.Tensor) -> tf.Tensor:
+        """N, an int64 scalar, of integers [batch, length]."""
+        real = labels != 0
+        return tf.math.count_nonzero(tf.reduce_any(real, axis=1) if self.mean == "sentences" else real)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments of the class."""
-        return {"label_smoothing": self.label_smoothing, "name": self.name}
+        return {"label_smoothing": self.label_smoothing, "mean": self.mean, "name": self.name}
 
 
 def word_losses(labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:

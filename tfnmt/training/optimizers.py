@@ -76,12 +76,60 @@ class RMSprop(OptimizerInternals, keras.optimizers.RMSprop):
 
 @keras.saving.register_keras_serializable("tfnmt")
 class SGD(OptimizerInternals, keras.optimizers.SGD):
-    """Keras's gradient descent with `gradient_norm`."""
+    """Keras's gradient descent with `gradient_norm`, and a momentum that may grow.
+
+    Args:
+        momentum: of all updates, or the highest.
+        momentum_steps: after so many updates each, the momentum's distance to 1, at first 1/2, is divided by 2, 3, 4 …:
+            μ_t = min(1 − 2^(−1 − log₂(⌊t / steps⌋ + 1)), momentum) (Sutskever et al. 2013, "On the importance of
+            initialization and momentum in deep learning", equation 5, where it is 250). None: it does not grow.
+        options: of Keras's class.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.01,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        momentum_steps: int | None = None,
+        name: str = "SGD",
+        **options: Any,
+    ):
+        super().__init__(learning_rate, momentum, nesterov, name=name, **options)
+        self.momentum_steps = momentum_steps
+
+    def momentum_at(self, update: tf.Tensor) -> tf.Tensor:
+        """The momentum of an update, counted from 0; a float32 scalar."""
+        if self.momentum_steps is None:
+            return tf.constant(self.momentum)
+        growing = 1 - 0.5 / (tf.cast(update // self.momentum_steps, tf.float32) + 1)
+        return tf.minimum(growing, self.momentum)
+
+    def update_step(self, gradient: tf.Tensor, variable: Any, learning_rate: Any) -> None:
+        """One update of one weight."""
+        if self.momentum_steps is None:
+            super().update_step(gradient, variable, learning_rate)
+            return
+        tf.raw_ops.ResourceApplyKerasMomentum(
+            var=variable_handle(variable),
+            accum=self.slot("momentum", variable),
+            lr=tf.cast(learning_rate, variable.dtype),
+            grad=tf.cast(tf.convert_to_tensor(gradient), variable.dtype),
+            momentum=tf.cast(self.momentum_at(self.iterations), variable.dtype),
+            use_nesterov=self.nesterov,
+        )
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the class."""
+        return super().get_config() | {"momentum_steps": self.momentum_steps}
 
 
 def make_optimizer(configuration: TrainingConfiguration, total_steps: int) -> keras.optimizers.Optimizer:
     """The optimizer that a configuration asks for; `total_steps` is how many updates a cosine schedule spans."""
     options = {"global_clipnorm": configuration.clip_norm}
+    for key in ("momentum", "nesterov", "momentum_steps"):
+        if getattr(configuration, key):
+            options[key] = getattr(configuration, key)
     if configuration.weight_decay:
         options["weight_decay"] = configuration.weight_decay
     if configuration.accumulation_steps > 1:

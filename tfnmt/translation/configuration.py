@@ -27,8 +27,19 @@ class TranslatorConfiguration(Configuration):
     )
     attention_units: int = Field(256, description="size of the additive attention's hidden layer", ge=1, le=8192)
     conditional: bool = Field(True, description="attend between two transitions of the decoder (conditional GRU)")
+    attend_first: bool = Field(
+        False,
+        description="attend before the decoder's one transition, which reads the context, and score words from the"
+        " state before it (Bahdanau et al. 2015); needs attention, conditional=false and one decoder layer",
+    )
     deep_output: bool = Field(
         True, description="score words from tanh(z_i W_1 + u_{i-1} W_2 + c_i W_3 + b) and not from z_i"
+    )
+    output_units: int | None = Field(
+        None, description="size of the deep output t_i; none: that of the target words' vectors", ge=1, le=8192
+    )
+    output_activation: Literal["tanh", "maxout"] = Field(
+        "tanh", description="of the deep output; maxout: the larger of two sums for each of its units"
     )
     input_feeding: bool = Field(False, description="t_{i-1} enters the decoder's first layer; needs deep_output")
     tied_embeddings: bool = Field(
@@ -71,6 +82,15 @@ class TranslatorConfiguration(Configuration):
     def _check(self):
         for key in ("input_feeding", "tied_embeddings"):
             require(self.deep_output or not getattr(self, key), key, True, "false without deep_output")
+        plain = self.deep_output and not self.tied_embeddings and not self.input_feeding
+        for key, default in (("output_units", None), ("output_activation", "tanh")):
+            value = getattr(self, key)
+            need = "left out unless deep_output, and without tied_embeddings and input_feeding"
+            require(plain or value == default, key, value, need)
+        if self.attend_first:
+            one = self.attention != "none" and self.decoder_layers == 1 and not self.conditional
+            need = "false without attention, and with conditional, input_feeding or several decoder_layers"
+            require(one and not self.input_feeding, "attend_first", True, need)
         encoder_size = self.encoder_units * (2 if self.bidirectional else 1)
         require(
             self.attention not in NEED_EQUAL_SIZES or encoder_size == self.decoder_units,

@@ -22,6 +22,26 @@ class Preset(Configuration):
     training: TrainingConfiguration = TrainingConfiguration()
 
 
+def _rnnsearch(**decoder):
+    """The sizes of RNNsearch-50, with a form of the decoder."""
+    return Preset(
+        model=TranslatorConfiguration(
+            source_embedding_size=620,
+            target_embedding_size=620,
+            encoder_units=1000,
+            decoder_units=1000,
+            attention_units=1000,
+            micro_batches=2,
+            **decoder,
+        ),
+        text=TextConfiguration(
+            tokenizer="words", vocabulary_size=30_000, joint_vocabulary=False, split_punctuation=True
+        ),
+        batching=BatchingConfiguration(batch_size=80, maximum_length=50),
+        training=TrainingConfiguration(optimizer="adadelta", learning_rate=1.0, epochs=5),
+    )
+
+
 PRESETS = {
     # Learns the sample corpus in about two minutes on two cores.
     "tiny": Preset(
@@ -61,22 +81,10 @@ PRESETS = {
             epochs=20, schedule="cosine", warmup_steps=500, label_smoothing=0.1, weight_average=0.998
         ),
     ),
-    # Bahdanau et al. 2015 (arXiv:1409.0473), in the sizes of RNNsearch-50, the model of the post's Table 1.
-    "rnnsearch": Preset(
-        model=TranslatorConfiguration(
-            source_embedding_size=620,
-            target_embedding_size=620,
-            encoder_units=1000,
-            decoder_units=1000,
-            attention_units=1000,
-            micro_batches=2,
-        ),
-        text=TextConfiguration(
-            tokenizer="words", vocabulary_size=30_000, joint_vocabulary=False, split_punctuation=True
-        ),
-        batching=BatchingConfiguration(batch_size=80, maximum_length=50),
-        training=TrainingConfiguration(optimizer="adadelta", learning_rate=1.0, epochs=5),
-    ),
+    # RNNsearch-50 of Bahdanau et al. 2015 (arXiv:1409.0473, appendix A.2), the model of the post's Table 1.
+    "rnnsearch": _rnnsearch(conditional=False, attend_first=True, output_units=500, output_activation="maxout"),
+    # The same sizes in the form of dl4mt, the code that the post links: two transitions, tanh in the output layer.
+    "rnnsearch-conditional": _rnnsearch(conditional=True),
     # The sizes of LIUM's model for Multi30k (Caglayan et al. 2017, arXiv:1707.04481), more strongly regularised.
     "multi30k": Preset(
         model=TranslatorConfiguration(

@@ -148,7 +148,7 @@ def compile_for_training(model: Translator, configuration: TrainingConfiguration
     """`model.compile` as a configuration asks for; `total_steps` is how many updates a cosine schedule spans."""
     model.compile(
         optimizer=make_optimizer(configuration, total_steps),
-        loss=MaskedCrossEntropy(configuration.label_smoothing),
+        loss=MaskedCrossEntropy(configuration.label_smoothing, configuration.loss_mean),
         metrics=[Perplexity(), TokenAccuracy()],
     )
     size = model.target_tokenizer.vocabulary_size

@@ -12,6 +12,7 @@ from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.encoder import Encoder
 from tfnmt.text.framing import encode_source
 from tfnmt.text.tokenizers import Tokenizer, tokenizer_from_config
+from tfnmt.training.losses import MaskedCrossEntropy
 from tfnmt.training.micro_batches import MicroBatchTraining
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.search_configuration import SearchConfiguration
@@ -72,7 +73,10 @@ class Translator(MicroBatchTraining, keras.Model):
             attention=c.attention,
             attention_units=c.attention_units,
             conditional=c.conditional,
+            attend_first=c.attend_first,
             deep_output=c.deep_output,
+            output_units=c.output_units,
+            output_activation=c.output_activation,
             input_feeding=c.input_feeding,
             tied_embeddings=c.tied_embeddings,
             residual=c.residual,
@@ -96,8 +100,10 @@ class Translator(MicroBatchTraining, keras.Model):
         return self.decoder(inputs["target"], self.encoder(inputs["source"], training=training), training=training)
 
     def loss_terms(self, x: Any, y: tf.Tensor, y_pred: tf.Tensor) -> list[tuple[tf.Tensor, tf.Tensor]]:
-        """The loss given to `compile`, and the words it is the mean of; see `MicroBatchTraining`."""
-        return [(self.loss(y, y_pred), tf.math.count_nonzero(y))]
+        """The `MaskedCrossEntropy` given to `compile`, and the number of words or sentences that it is the mean of; see
+        `MicroBatchTraining`. Any other loss is taken for a mean over words."""
+        of_words = not isinstance(self.loss, MaskedCrossEntropy)
+        return [(self.loss(y, y_pred), tf.math.count_nonzero(y) if of_words else self.loss.count(y))]
 
     @property
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:

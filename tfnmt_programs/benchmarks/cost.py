@@ -50,9 +50,11 @@ def multiplications_by_line(model: Translator, source_words: int, target_words: 
     word_rows, summary_rows = decoder.E.output_dim, 0 if decoder.attention else encoder.output_size
     columns = decoder.first.W.shape[1]  # first.W multiplies [u_{i−1}, h_T] where there is no attention
     context = summary_rows * columns + (_size(decoder.second.W) if decoder.second else 0)
+    context += _size(decoder.W_c) if decoder.attend_first else 0
     words = word_rows * columns + (_size(decoder.W_f) if decoder.input_feeding else 0)
     cells = [decoder.first, *decoder.upper, *([decoder.second] if decoder.second else [])]
-    transitions = matrix_sizes(*cells) - context - word_rows * columns
+    transitions = matrix_sizes(*cells) - summary_rows * columns - word_rows * columns
+    transitions -= _size(decoder.second.W) if decoder.second else 0
     readout = matrix_sizes(decoder.readout) if decoder.readout else 0
     vocabulary_size = model.target_tokenizer.vocabulary_size
     counts = (
@@ -105,8 +107,10 @@ def cost(model: Translator, source_words: int = 25, target_words: int = 25, batc
 
     Returns:
         A dictionary: "parts" {line: {"post", "here"}} in multiplications of a sentence; "flop_per_word", two for
-        each multiplication, over the target words; "matrix_gflops" and "matrix_gflops_small", this machine's rate;
-        and seconds a target word: "at_matrix_rate", "forward" (all words given) and "greedy" (the search).
+        each multiplication, over the target words; "multiplications_backward", see
+        `backward_multiplications`; "matrix_gflops" and "matrix_gflops_small", this machine's rate;
+        seconds a target word: "at_matrix_rate", "forward" (all words given), "backward" (the gradient of all weights)
+        and "greedy" (the search); and "backward_over_forward", the ratio of the times.
     """
     lines = multiplications_by_line(model, source_words, target_words)
     post = multiplications_of_the_post(model, source_words, target_words)
@@ -120,6 +124,7 @@ def cost(model: Translator, source_words: int = 25, target_words: int = 25, batc
         "parts": {line: {"post": post[line], "here": lines[line]} for line in LINES},
         "multiplications_post": sum(post.values()),
         "multiplications_here": sum(lines.values()),
+        "multiplications_backward": backward_multiplications(lines),
         "flop_per_word": flop,
         "matrix_gflops": large,
         "matrix_gflops_small": small,
@@ -128,8 +133,15 @@ def cost(model: Translator, source_words: int = 25, target_words: int = 25, batc
     } | measured_seconds(model, source_words, target_words, batch_size)
 
 
+def backward_multiplications(lines: dict[str, int]) -> int:
+    """Of the gradient of all weights, given `multiplications_by_line`: every product forward, z = xW, has two backward,
+    dx = dz Wᵀ and dW = xᵀ dz; the softmax has one multiplication for each word again."""
+    softmax = lines["8. softmax"]
+    return 2 * (sum(lines.values()) - softmax) + softmax
+
+
 def measured_seconds(model: Translator, source_words: int, target_words: int, batch_size: int) -> dict[str, float]:
-    """Seconds a target word of the forward pass and of a greedy search, on random words."""
+    """Seconds a target word of the forward pass, of the gradient after it and of a greedy search, on random words."""
     first = len(SPECIAL_TOKENS)
     draw = tf.random.Generator.from_seed(1).uniform
     source = draw([batch_size, source_words], first, model.source_tokenizer.vocabulary_size, tf.int32)
@@ -139,6 +151,14 @@ def measured_seconds(model: Translator, source_words: int, target_words: int, ba
     def forward():
         return tf.reduce_sum(model({"source": source, "target": target}))
 
+    variables = [variable.value for variable in model.trainable_variables]
+
+    @tf.function(autograph=False)
+    def both():
+        with tf.GradientTape() as tape:
+            total = tf.reduce_sum(model({"source": source, "target": target}))
+        return tape.gradient(total, variables)
+
     @tf.function(autograph=False)
     def search():
         step, states, memory = search_step(model, source)
@@ -146,7 +166,11 @@ def measured_seconds(model: Translator, source_words: int, target_words: int, ba
         return greedy_search(step, states, memory, START, END, tf.fill([batch_size], target_words)).ids
 
     words = batch_size * target_words
+    of_forward = least_seconds(forward, times=3)
+    of_backward = least_seconds(both, times=3) - of_forward
     return {
-        "seconds_per_word_forward": least_seconds(forward, times=3) / words,
+        "seconds_per_word_forward": of_forward / words,
+        "seconds_per_word_backward": of_backward / words,
+        "backward_over_forward": of_backward / of_forward,
         "seconds_per_word_greedy": least_seconds(search, times=3) / words,
     }

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.errors import UserError
 
 CASES = ("encoder", "decoder", "spinn-pi-nt", "spinn-pi", "spinn", "rl-spinn")
 
@@ -26,6 +27,9 @@ def add_options(parser: CommandParser) -> None:
         "--peer-python", metavar="PATH", help="a Python that has torch, to put the same models in PyTorch beside"
     )
     parser.add_argument("--threads", type=positive, default=2, metavar="N", help="threads of each side (default: 2)")
+    parser.add_argument(
+        "--dtype", choices=("float32", "float64"), default="float32", help="what both compute in (default: float32)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -49,8 +53,10 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     cases = make_cases()
     sizes = (arguments.units, sorted(arguments.batch_sizes), sorted(arguments.lengths), arguments.repetitions)
+    if arguments.peer_python and arguments.dtype != "float32":
+        raise UserError("--peer-python: PyTorch's models are float32; leave out --dtype")
     torch = (arguments.peer_python, arguments.threads) if arguments.peer_python else None
-    comparisons = [compare(cases[name], *sizes, torch=torch) for name in arguments.models]
+    comparisons = [compare(cases[name], *sizes, torch=torch, dtype=arguments.dtype) for name in arguments.models]
     text = report(comparisons, traces(), arguments.units)
     (directory / "comparison.md").write_text(text, encoding="utf-8")
     save(draw_times(comparisons), directory / "times.png")

@@ -22,6 +22,7 @@ def add_options(parser: CommandParser) -> None:
         add_graphs,
         add_growth,
         add_saddle,
+        add_surfaces,
     ):
         add(figures)
 
@@ -241,7 +242,22 @@ def draw_saddle(arguments, output):
     from tfnmt_programs.figures.saddle import write_saddle
 
     for name, steps in write_saddle(arguments.output).items():
-        print(f"{name}\t{'still there' if steps is None else f'{steps} steps'}", file=output)
+        print(f"{name}\t{'not within the steps drawn' if steps is None else f'{steps} steps'}", file=output)
+
+
+def add_surfaces(figures):
+    add_figure(figures, "surfaces", draw_surfaces, "optimizers in a long valley, on Beale's function, on noisy moons")
+
+
+def draw_surfaces(arguments, output):
+    from tfnmt.inspection.figures import save
+    from tfnmt_programs.figures import surfaces
+
+    figure, rest = surfaces.draw_surfaces()
+    save(figure, arguments.output)
+    for surface, found in rest.items():
+        for name, above in found.items():
+            print(f"{surface}\t{name}\t{above:.2g} above the minimum after {surfaces.STEPS} steps", file=output)
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:

@@ -4,7 +4,7 @@ f(x, y) = (x² − y²) / 2 rises along x and falls along y; at (0, 0) its gradi
 almost exactly above the saddle, so that the gradient leads straight to it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import keras
@@ -14,19 +14,29 @@ from matplotlib.animation import FuncAnimation, PillowWriter
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from tfnmt.inspection.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, new_figure, save
+from tfnmt.inspection.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, new_figure, save
 
 START = (-1.5, 0.001)
 FRAMES = 48
 OPTIMIZERS = {
     "SGD": lambda: keras.optimizers.SGD(0.02),
     "momentum": lambda: keras.optimizers.SGD(0.02, momentum=0.9),
+    "Nesterov": lambda: keras.optimizers.SGD(0.02, momentum=0.9, nesterov=True),
+    "Adagrad": lambda: keras.optimizers.Adagrad(0.02),
     "Adadelta": lambda: keras.optimizers.Adadelta(1.0, rho=0.95, epsilon=1e-6),
     "Adam": lambda: keras.optimizers.Adam(0.02),
     "RMSprop": lambda: keras.optimizers.RMSprop(0.02),
 }
 """Adadelta with its paper's constants, which have no learning rate; the others with the same one."""
-STYLES = dict(zip(OPTIMIZERS, ((BLACK, "o"), (BLUE, "s"), (ORANGE, "^"), (GREEN, "D"), (PURPLE, "v")), strict=True))
+STYLES = {
+    "SGD": (BLACK, "o"),
+    "momentum": (BLUE, "s"),
+    "Nesterov": (SKY, "P"),
+    "Adagrad": (RED, "X"),
+    "Adadelta": (ORANGE, "^"),
+    "Adam": (GREEN, "D"),
+    "RMSprop": (PURPLE, "v"),
+}
 
 
 def height(x: ArrayLike, y: ArrayLike) -> ArrayLike:
@@ -34,20 +44,25 @@ def height(x: ArrayLike, y: ArrayLike) -> ArrayLike:
     return (x * x - y * y) / 2
 
 
-def descend(optimizer: keras.optimizers.Optimizer, steps: int, start: tuple[float, float] = START) -> np.ndarray:
-    """The path of a Keras optimizer down `height`: float [steps + 1, 2], from `start`."""
+def descend(
+    optimizer: keras.optimizers.Optimizer,
+    steps: int,
+    start: tuple[float, float] = START,
+    loss_at: Callable = lambda x, y, step: height(x, y),
+) -> np.ndarray:
+    """The path of a Keras optimizer down `loss_at(x, y, step)`: float [steps + 1, 2], from `start`."""
     point = keras.Variable(np.array(start, np.float32))
     optimizer.build([point])
 
-    @tf.function
-    def step():
+    @tf.function(autograph=False)
+    def step(number):
         with tf.GradientTape() as tape:
-            loss = height(point.value[0], point.value[1])
+            loss = loss_at(point.value[0], point.value[1], number)
         optimizer.apply_gradients([(tape.gradient(loss, point.value), point)])
 
     path = [point.numpy()]
-    for _ in range(steps):
-        step()
+    for number in range(steps):
+        step(tf.constant(number))
         path.append(point.numpy())
     return np.stack(path)
 
@@ -69,7 +84,7 @@ def draw_saddle(paths: Mapping[str, np.ndarray]) -> Figure:
     for name, path in paths.items():
         color, marker = STYLES[name]
         left = escape_step(path)
-        label = f"{name}: y = 1 after {left} steps" if left else f"{name}: still there"
+        label = f"{name}: y = 1 after {left} steps" if left else f"{name}: y = {path[-1, 1]:.2f} at the end"
         options = {"color": color, "linewidth": 2, "marker": marker, "markersize": 5, "markevery": 10}
         surface.plot(*path.T, label=name, **options)
         progress.plot(path[:, 1], label=label, **options | {"markevery": 0.1})

@@ -10,14 +10,16 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfnmt.translation.training import dtype_policy
 from tfnmt_programs.graphs.cases import Case, lines_of_code
 from tfnmt_programs.measuring import median_seconds, peak_memory, reset_peak_memory, resident_memory, seconds_of
 from tfnmt_programs.operations import number_of_operations
 
 logger = logging.getLogger(__name__)
 
-OUTPUT_TOLERANCE = 1e-5
-GRADIENT_TOLERANCE = 1e-4
+TOLERANCES = {"float32": (1e-5, 1e-4), "float64": (1e-10, 1e-10)}
+"""By how much outputs and gradients may differ. Gradients are sums of many numbers of both signs: in float32 the order
+in which they are added up shows in the fifth digit."""
 
 
 @dataclass(frozen=True)
@@ -55,15 +57,16 @@ class Comparison:
     """Of the static graph, those of the loop, which are shared by models."""
     by_run_lines: int
     points: list[Point]
+    dtype: str = "float32"
     peer_steps: list[float] | None = None
     """Seconds of a step in PyTorch at each point, where that was measured."""
 
     @property
     def equal(self) -> bool:
         """Whether outputs and gradients are the same within rounding."""
+        of_outputs, of_gradients = TOLERANCES[self.dtype]
         return all(
-            point.output_difference <= OUTPUT_TOLERANCE and point.gradient_difference <= GRADIENT_TOLERANCE
-            for point in self.points
+            point.output_difference <= of_outputs and point.gradient_difference <= of_gradients for point in self.points
         )
 
 
@@ -75,6 +78,7 @@ def compare(
     repetitions: int,
     seed: int = 1,
     torch: tuple[str | Path, int] | None = None,
+    dtype: str = "float32",
 ) -> Comparison:
     """Compare both ways over batches of all those sizes and lengths; the first step of all comes first.
 
@@ -82,9 +86,11 @@ def compare(
         units: size of the model's states.
         repetitions: steps of which the median time counts.
         torch: (path of a Python that has torch, threads that it is to use), or None for no third column.
+        dtype: "float32", or "float64", where what is left of a difference is no rounding of float32.
     """
     keras.utils.set_random_seed(seed)
-    layer = case.make(units)
+    with dtype_policy(dtype):
+        layer = case.make(units)
     random = np.random.default_rng(seed)
     by_run = case.step(case.by_run, layer)
     static = case.in_graph(layer, case.make_batch(1, 1, random))
@@ -109,6 +115,7 @@ def compare(
         lines_of_code(*case.loop_code),
         lines_of_code(*case.by_run_code),
         points,
+        dtype,
         peer_steps,
     )
 

@@ -110,6 +110,7 @@ def attention_multiplications(c):
         {"attention": "none", "conditional": False, "cell": "lstm", "encoder_layers": 2, "decoder_layers": 2},
         {"attention": "dot", "input_feeding": True, "tied_embeddings": True},
         {"attention": "general", "deep_output": False, "bidirectional": False},
+        {"conditional": False, "attend_first": True, "output_units": 2, "output_activation": "maxout"},
     ],
 )
 def test_the_profiler_counts_the_same(options):
@@ -130,11 +131,14 @@ def test_the_script_prints_one_object_or_a_table(monkeypatch):
     options += ["--source-words", T, "--target-words", T_, "--batch-size", 2]
     figures = json.loads(call("cost", *options, "--json"))
     assert figures["multiplications_here"] == sum(multiplications_by_line(model_of(), T, T_).values())
+    without_softmax = figures["multiplications_here"] - T_ * 20
+    assert figures["multiplications_backward"] == 2 * without_softmax + T_ * 20
     assert figures["flop_per_word"] == 2 * figures["multiplications_here"] / T_
     assert figures["seconds_per_word_at_matrix_rate"] == pytest.approx(
         figures["flop_per_word"] / figures["matrix_gflops"] / 1e9
     )
     assert 0 < figures["seconds_per_word_forward"] < 1 and 0 < figures["seconds_per_word_greedy"] < 1
+    monkeypatch.setattr("tfnmt_programs.benchmarks.cost.measured_seconds", lambda *sizes: {})
     table = call("cost", *options).splitlines()
     assert table[2].split()[-1] == f"{figures['parts']['2. source embeddings to the encoder']['here']:,}"
 

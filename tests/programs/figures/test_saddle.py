@@ -39,13 +39,24 @@ def test_momentum_goes_by_hand():
     assert path[:, 0] == pytest.approx([x, x + first, x + first + second])
 
 
+def test_nesterov_takes_the_gradient_ahead_by_hand():
+    """w ← w + μ v − 0.02 g after v ← μ v − 0.02 g, where the gradient of x²/2 is x."""
+    path = descend(OPTIMIZERS["Nesterov"](), steps=2)
+    x, v, expected = START[0], 0.0, [START[0]]
+    for _ in range(2):
+        v, gradient = 0.9 * v - 0.02 * x, x
+        x += 0.9 * v - 0.02 * gradient
+        expected.append(x)
+    assert path[:, 0] == pytest.approx(expected)
+
+
 def test_rmsprop_leaves_at_once_and_sgd_waits():
     found = {name: descend(OPTIMIZERS[name](), steps=40) for name in ("SGD", "RMSprop")}
     assert escape_step(found["SGD"]) is None
     assert 20 < escape_step(found["RMSprop"]) < 40
     figure = draw_saddle(found)
     labels = [text.get_text() for text in figure.axes[1].get_legend().get_texts()]
-    assert labels[0] == "SGD: still there" and labels[1].startswith("RMSprop: y = 1 after ")
+    assert labels[0] == "SGD: y = 0.00 at the end" and labels[1].startswith("RMSprop: y = 1 after ")
 
 
 def test_the_step_of_escape_is_the_first():

@@ -1,0 +1,66 @@
+"""How long a recurrence remembers: an LSTM beside a simple recurrence, by the number of steps in between.
+
+The first input says which of two classes it is, then comes noise, and after the last step the class is asked for
+(after Hochreiter and Schmidhuber 1997, task 2). In a simple recurrence h' = tanh(sW + hU + b) what was read is
+multiplied by U again in every step; an LSTM's memory c is only added to.
+"""
+
+from collections.abc import Sequence
+
+import keras
+import numpy as np
+from matplotlib.figure import Figure
+
+from tfnmt.inspection.figures import BLUE, ORANGE, new_figure
+from tfnmt.layers.cells import LSTMCell
+from tfnmt.layers.rnn import RNN
+
+UNITS, BATCH, STEPS = 16, 64, 400
+LENGTHS = (5, 10, 20, 50, 100, 200)
+
+
+def sequences(count: int, length: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Float32 [count, length, 2] and classes 0 or 1 [count]: −1 or 1 in the first channel of the first step alone,
+    noise of standard deviation 0.3 in the second channel of all."""
+    random = np.random.default_rng(seed)
+    labels = random.integers(2, size=count)
+    inputs = np.zeros([count, length, 2], np.float32)
+    inputs[:, 0, 0] = 2 * labels - 1
+    inputs[:, :, 1] = random.normal(0, 0.3, [count, length])
+    return inputs, labels
+
+
+def recurrent_classifier(kind: str, length: int, seed: int) -> keras.Model:
+    """ "LSTM" or "simple", then a logistic regression on its last state: [batch, length, 2] → [batch, 1]."""
+    keras.utils.set_random_seed(seed)
+    recurrence = RNN(LSTMCell(UNITS)) if kind == "LSTM" else keras.layers.SimpleRNN(UNITS)
+    return keras.Sequential([keras.Input([length, 2]), recurrence, keras.layers.Dense(1)])
+
+
+def remembers(kind: str, length: int, steps: int = STEPS, seed: int = 1) -> float:
+    """The share of 500 new sequences that are right after so many batches of training by Adam."""
+    model = recurrent_classifier(kind, length, seed)
+    loss = keras.losses.BinaryCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.Adam(0.005, global_clipnorm=1.0), loss)
+    inputs, labels = sequences(steps * BATCH, length, seed + 1)
+    model.fit(inputs, labels.astype(np.float32), batch_size=BATCH, verbose=0, shuffle=False)
+    new, expected = sequences(500, length, seed + 2)
+    return float(np.mean((model.predict(new, batch_size=500, verbose=0)[:, 0] > 0) == expected))
+
+
+def show(lengths: Sequence[int] = LENGTHS, steps: int = STEPS) -> tuple[Figure, str]:
+    """What both remember, by the length of the sequences."""
+    figure = new_figure(6.5, 3.8)
+    axes, said = figure.subplots(), []
+    for kind, color, marker in (("LSTM", BLUE, "o"), ("simple", ORANGE, "^")):
+        right = [remembers(kind, length, steps) for length in lengths]
+        label = "LSTM" if kind == "LSTM" else "simple recurrence"
+        axes.plot(lengths, right, color=color, marker=marker, label=label)
+        said.append(f"{label}: " + ", ".join(f"{share:.0%} over {n}" for n, share in zip(lengths, right, strict=True)))
+    axes.axhline(0.5, color="grey", linestyle=":", label="chance")
+    axes.set(xscale="log", xlabel="steps between reading and asking", ylabel="new sequences right", ylim=(0.4, 1.03))
+    axes.set_xticks(list(lengths), [str(length) for length in lengths])
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=9)
+    return figure, "; ".join(said)
