@@ -86,3 +86,14 @@ def browser():
 
     with open_browser() as browser:
         yield browser
+
+
+@pytest.fixture(scope="module")
+def ray_cluster():
+    """Ray on this machine, started once for the tests of a file that ask for it; yields the module."""
+    from tfnmt.ray_start import ADDRESS, ray_started
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.delenv(ADDRESS, raising=False)
+        with ray_started(processors=2) as ray:
+            yield ray

@@ -21,6 +21,9 @@ def test_it_binds_to_this_machine_alone_and_passes_errors_on(monkeypatch):
         assert ray.get_runtime_context().gcs_address.startswith("127.0.0.1:")
         assert [node["NodeManagerAddress"] for node in ray.nodes()] == ["127.0.0.1"]
         assert signal.getsignal(signal.SIGTERM) == sigterm
+        with ray_started():
+            pass
+        assert ray.is_initialized(), "who has found it started leaves it so"
         ray.get(ray.remote(fail).remote())
     assert not ray.is_initialized()
 

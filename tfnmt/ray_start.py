@@ -24,9 +24,14 @@ _ENVIRONMENT = {
     "RAY_TRAIN_V2_ENABLED": "1",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
-# Where this is 0, Ray takes 127.0.0.1 for the machine's address, on Linux too, and binds to nothing else. Without it,
-# Ray replaces 127.0.0.1 by the machine's own address even where it is asked for.
-_LOOPBACK_ONLY = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+# Of a cluster that is started here.
+_STARTED_HERE = {
+    # Where this is 0, Ray takes 127.0.0.1 for the machine's address, on Linux too, and binds to nothing else. Without
+    # it, Ray replaces 127.0.0.1 by the machine's own address even where it is asked for.
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    # By default the workers have a niceness of 15, and hardly run while anything else on the machine does.
+    "RAY_worker_niceness": "0",
+}
 
 
 def import_ray() -> ModuleType:
@@ -36,7 +41,7 @@ def import_ray() -> ModuleType:
         UserError: it is not installed.
     """
     of_a_cluster = bool(os.environ.get(ADDRESS))
-    for name, value in (_ENVIRONMENT | ({} if of_a_cluster else _LOOPBACK_ONLY)).items():
+    for name, value in (_ENVIRONMENT | ({} if of_a_cluster else _STARTED_HERE)).items():
         os.environ.setdefault(name, value)
     try:
         import ray
@@ -47,8 +52,8 @@ def import_ray() -> ModuleType:
 
 @contextlib.contextmanager
 def ray_started(processors: int | None = None, object_store_bytes: int | None = None) -> Iterator[ModuleType]:
-    """Within it, this process is connected to Ray: to the cluster that RAY_ADDRESS names, as HOST:PORT, or to one that
-    is started on this machine, and ends with the block.
+    """Within it, this process is connected to Ray: as it is already; or to the cluster that RAY_ADDRESS names, as
+    HOST:PORT; or to one that is started on this machine, and ends with the block.
 
     Args:
         processors: of a cluster that is started here (default: as many as this process may use).
@@ -61,6 +66,21 @@ def ray_started(processors: int | None = None, object_store_bytes: int | None = 
         UserError: Ray is not installed; the cluster does not answer; a `UserError` was raised in another process.
     """
     ray = import_ray()
+    with contextlib.ExitStack() as stack:
+        if not ray.is_initialized():
+            _connect(ray, processors, object_store_bytes)
+            stack.callback(ray.shutdown)
+        try:
+            yield ray
+        except ray.exceptions.RayError as error:
+            message = _MESSAGE.search(str(error))
+            if message is None:
+                raise
+            raise UserError(message[1]) from error
+
+
+def _connect(ray: ModuleType, processors: int | None, object_store_bytes: int | None) -> None:
+    """Connect to the cluster that RAY_ADDRESS names, or start one."""
     address = os.environ.get(ADDRESS) or "local"
     options: dict[str, Any] = {"configure_logging": True, "logging_level": logging.ERROR, "log_to_driver": False}
     if address == "local":
@@ -81,15 +101,6 @@ def ray_started(processors: int | None = None, object_store_bytes: int | None = 
     finally:
         _put_back(sigterm)
     _quieten_ray_data()
-    try:
-        yield ray
-    except ray.exceptions.RayError as error:
-        message = _MESSAGE.search(str(error))
-        if message is None:
-            raise
-        raise UserError(message[1]) from error
-    finally:
-        ray.shutdown()
 
 
 # In the text of Ray's errors, the traceback of what was raised in another process.

@@ -43,11 +43,11 @@ def made(encoder, task, **options):
     "encoder, task, options",
     [
         ("bag", "sst", {"batch_normalization": True}),
-        ("gru", "logic", {"brackets_as_words": True}),
+        ("gru", "snli", {}),
         ("cnn", "listops", {}),
-        ("spinn-pi-nt", "snli", {"projection": 8, "brackets_as_words": True}),
+        ("spinn-pi-nt", "snli", {"projection": 8}),
         ("spinn-pi", "sst", {}),
-        ("spinn", "logic", {"brackets_as_words": True}),
+        ("spinn", "snli", {}),
         ("rl-spinn", "listops", {}),
     ],
 )

@@ -49,13 +49,16 @@ def test_without_ray_one_line_says_what_to_install(monkeypatch, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("number", ["0", "-1", "two"])
-def test_a_number_of_workers_that_is_none(number, capsys):
+@pytest.mark.parametrize(
+    ("option", "number", "minimum"),
+    [("--workers", "0", 1), ("--workers", "-1", 1), ("--workers", "two", 1), ("--max-failures", "-1", 0)],
+)
+def test_a_number_that_is_none(option, number, minimum, capsys):
     with pytest.raises(SystemExit) as ended:
-        call("train-translator", "--output", "run", "--workers", number)
+        call("train-translator", "--output", "run", option, number)
     assert ended.value.code == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line == f"error: argument --workers: {number} is not a whole number from 1; --help lists all options"
+    assert line == f"error: argument {option}: {number} is not a whole number from {minimum}; --help lists all options"
 
 
 @pytest.mark.parametrize("again", [False, True])

@@ -1,46 +1,45 @@
-"""Small models, as training leaves them."""
+"""Small models with random weights, as directories."""
 
 import io
 import sys
 
+import keras
 import pytest
 
 from tests.commands.calls import call
-from tfnmt.data.samples.translation import sample_pairs
-from tfnmt.data.tasks import TASKS
+from tests.serving.conftest import made
+from tfnmt.classification.classifier import Classifier
+from tfnmt.classification.configuration import ClassifierConfiguration
+from tfnmt.text.tokenizers import WordTokenizer
+from tfnmt.training.model_directory import save_configuration, save_tokenizers, save_weights
+
+
+def saved(model, directory):
+    """The directory of a model, written there."""
+    save_tokenizers(model, directory)
+    save_configuration(model, directory)
+    save_weights(model, directory)
+    return directory
 
 
 @pytest.fixture(scope="session")
 def translator(tmp_path_factory):
     """The directory of a small translator."""
-    directory = tmp_path_factory.mktemp("translator")
-    for name, count, split in (("train", 90, "train"), ("dev", 20, "dev")):
-        pairs = sample_pairs(count, 1, split)
-        (directory / f"{name}.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in pairs))
-    sizes = ("source_embedding_size", "target_embedding_size", "encoder_units", "decoder_units", "attention_units")
-    options = ["--set", *(f"{name}=8" for name in sizes), "selection=loss", "warmup_steps=1", "batch_size=8"]
-    files = ["--source", directory / "train.tsv", "--dev-source", directory / "dev.tsv"]
-    call("train-translator", "--output", directory / "model", "--no-board", "--epochs", 2, *files, *options)
-    return directory / "model"
+    return saved(made(), tmp_path_factory.mktemp("translator"))
 
 
 @pytest.fixture(scope="session")
 def parser(tmp_path_factory):
     """The directory of a small classifier that parses."""
-    directory = tmp_path_factory.mktemp("parser")
-    return trained_classifier(directory, "sst", "spinn")
+    return saved_classifier(tmp_path_factory.mktemp("parser"), "sst", "spinn")
 
 
-def trained_classifier(directory, task, encoder):
+def saved_classifier(directory, task, encoder):
     """The directory of a small classifier."""
-    paths = TASKS[task].write_sample(directory)
-    for name, count in (("train", 20), ("dev", 9)):
-        paths[name].write_text("".join(paths[name].read_text().splitlines(keepends=True)[:count]))
-    sizes = ["--set", "embedding_size=6", "units=8", "head_units=8", "batch_size=8"]
-    files = ["--train", paths["train"], "--dev", paths["dev"]]
-    options = ["--task", task, "--encoder", encoder, "--no-board", "--epochs", 1]
-    call("train-classifier", "--output", directory / "model", *options, *sizes, *files)
-    return directory / "model"
+    keras.utils.set_random_seed(1)
+    sizes = dict.fromkeys(("embedding_size", "units", "tracker_units", "head_units"), 8)
+    words = WordTokenizer.train(["a film that is not so very good", "A dog runs"])
+    return saved(Classifier(ClassifierConfiguration(task=task, encoder=encoder, **sizes), words), directory)
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 """Corpora from the command line, by processes that are killed."""
 
+import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -11,21 +11,17 @@ from types import SimpleNamespace
 import pytest
 
 from tests.commands.calls import call, start
+from tfnmt.corpus import process as corpus_process
 from tfnmt.corpus.pool import finished, room_for
 from tfnmt.data.lines import create_lines, open_lines
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
 from tfnmt_programs.soak.processes import replicas
 
-SEARCH = ["--beam-size", 2, "--scores", "--alignments", "--batch-size", 1]
+SEARCH = ["--method", "greedy", "--scores", "--batch-size", 16]
 SHARD_LINES = 50
-LINES = {"a.en": 240, "b.en.gz": 250, "c.en.zst": 110}
+LINES = {"a.en": 190, "b.en.gz": 200, "c.en.zst": 60}
 NOT_UTF8 = b"b\xff\n"
-
-
-@pytest.fixture(autouse=True)
-def no_cluster(monkeypatch):
-    monkeypatch.delenv("RAY_ADDRESS", raising=False)
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +60,10 @@ def lines_done(output):
     return sum(of_parts) + sum(count for name, count in LINES.items() if (output / name).exists())
 
 
-def test_killed_twice_every_line_is_there_once(translator, corpus, printed, tmp_path):
+def test_killed_twice_every_line_is_there_once(parser, corpus, printed, ray_cluster, tmp_path):
     output = tmp_path / "output"
-    options = ["--model", translator, "--input", f"{corpus}/*.en*", "--output", output, *SEARCH]
-    process = start("translate-corpus", *options, "--replicas", 2, stdout=subprocess.PIPE)
+    options = ["--model", parser, "--input", f"{corpus}/*.en*", "--output", output, "--batch-size", 1]
+    process = start("parse-corpus", *options, "--replicas", 2, stdout=subprocess.PIPE)
     wait_until(lambda: parts(output) and len(replicas(process.pid)) == 2, process)
     before = lines_done(output)
     os.kill(replicas(process.pid)[0], signal.SIGKILL)
@@ -81,30 +77,34 @@ def test_killed_twice_every_line_is_there_once(translator, corpus, printed, tmp_
     assert before < done < sum(LINES.values())
 
     left = sum(LINES.values()) - done
-    assert call("translate-corpus", *options, "--replicas", 1) == f"{output}: files: 3, lines done now: {left:,}\n"
+    assert call("parse-corpus", *options, "--replicas", 1) == f"{output}: files: 3, lines done now: {left:,}\n"
     text = b"".join(read(corpus / name) for name in LINES).replace(NOT_UTF8, b"\n")
-    expected = printed("translate", text, "--model", translator, *SEARCH).splitlines()
+    expected = printed("parse", text, "--model", parser).splitlines()
     for name, count in LINES.items():
         assert read(output / name).decode().splitlines() == expected[:count]
         del expected[:count]
     problems = "line {}: not UTF-8 (byte 0xff at byte 2 of the line); its output is empty\n"
     assert (output / "a.en.problems").read_text() == problems.format(8) + problems.format(61)
     assert sorted(path.name for path in output.iterdir()) == sorted([*LINES, "a.en.problems", "corpus.json"])
-    assert call("translate-corpus", *options) == f"{output}: files: 3, lines done now: 0\n"
+    assert call("parse-corpus", *options) == f"{output}: files: 3, lines done now: 0\n"
 
 
-def test_trees(parser, corpus, printed, tmp_path):
-    options = ["--model", parser, "--input", corpus / "c.en.zst", "--output", tmp_path, "--replicas", 1]
-    assert call("parse-corpus", *options).endswith(f"files: 1, lines done now: {LINES['c.en.zst']}\n")
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """No Ray, and one replica, which is no process of its own."""
+    monkeypatch.setattr(corpus_process, "ray_started", contextlib.nullcontext)
+    monkeypatch.setattr(corpus_process, "finished", lambda ray, task, shards, *_: map(task.load().do, shards))
+
+
+def test_translations(translator, corpus, printed, in_this_process, tmp_path):
+    options = ["--model", translator, "--input", corpus / "c.en.zst", "--output", tmp_path, *SEARCH]
+    assert call("translate-corpus", *options).endswith(f"files: 1, lines done now: {LINES['c.en.zst']}\n")
     text = read(corpus / "c.en.zst")
-    assert read(tmp_path / "c.en.zst").decode() == printed("parse", text, "--model", parser)
+    assert read(tmp_path / "c.en.zst").decode() == printed("translate", text, "--model", translator, *SEARCH)
 
 
 def test_mistakes_are_one_line(translator, parser, corpus, tmp_path, monkeypatch):
     (tmp_path / "file").touch()
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        silent = f"127.0.0.1:{closed.getsockname()[1]}"
     good = {"--model": translator, "--input": corpus / "a.en", "--output": tmp_path / "output"}
     for change, complaint in (
         ({"--model": tmp_path / "none"}, "none: there is no such model directory"),
@@ -118,15 +118,12 @@ def test_mistakes_are_one_line(translator, parser, corpus, tmp_path, monkeypatch
         with pytest.raises(UserError, match=complaint):
             call("translate-corpus", *options)
     options = [word for option in good.items() for word in option]
-    monkeypatch.setenv("RAY_ADDRESS", silent)
-    with pytest.raises(UserError, match=f"{silent}: the cluster does not answer"):
-        call("translate-corpus", *options)
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UserError, match=r"pip install 'tfnmt\[ray\]'"):
         call("translate-corpus", *options)
 
 
-def test_a_mistake_that_only_a_replica_sees(translator, corpus, tmp_path):
+def test_a_mistake_that_only_a_replica_sees(translator, corpus, in_this_process, tmp_path):
     options = ["--input", corpus / "a.en", "--output", tmp_path / "output", "--replicas", 1]
     with pytest.raises(UserError, match="banned_words=not a word: allowed is words that are one token"):
         call("translate-corpus", "--model", translator, *options, "--banned-words", "not a word")

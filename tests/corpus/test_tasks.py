@@ -1,17 +1,35 @@
 """What is done with the lines of a shard is what the commands for standard input do; bad lines are told and empty."""
 
+import pytest
 import tensorflow as tf
 
-from tests.corpus.conftest import trained_classifier
+from tests.corpus.conftest import saved_classifier
 from tfnmt.corpus.classification import ClassificationTask, ParsingTask
 from tfnmt.corpus.shards import Shard
 from tfnmt.corpus.tasks import Work
 from tfnmt.corpus.translation import TranslationTask
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.translation.search_configuration import SearchConfiguration
+from tfnmt.translation.searcher import Searcher
 
-LINES = [f"{source}\n".encode() for source, _ in sample_pairs(20, 2, "test")]
+LINES = [f"{source}\n".encode() for source, _ in sample_pairs(8, 2, "test")]
 LINES[3:3] = [b"\n", b"A cat.\r\n", b" \xc2\xa0\n"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def traced_once():
+    """Searchers of one configuration are one, so that it is traced once for the task and the command."""
+    made = {}
+
+    def searcher(models, configuration, shortlist):
+        if configuration not in made:
+            made[configuration] = Searcher(models, configuration, shortlist)
+        return made[configuration]
+
+    with pytest.MonkeyPatch.context() as patched:
+        for module in ("tfnmt.corpus.translation", "tfnmt.translation.searcher"):
+            patched.setattr(f"{module}.Searcher", searcher)
+        yield
 
 
 def done(task, lines, first=0):
@@ -21,23 +39,21 @@ def done(task, lines, first=0):
     return result.text.decode(), result.problems
 
 
-def test_translations_are_those_of_translate(translator, printed):
-    searches = {
-        "--n-best 2 --beam-size 3 --alignments": SearchConfiguration(n_best=2, beam_size=3, alignments=True),
-        "--scores --method sample --seed 3 --replace-unk": SearchConfiguration(
-            method="sample", seed=3, replace_unknown=True
-        ),
-    }
-    for options, search in searches.items():
-        task = TranslationTask(models=(str(translator),), search=search, scores="--scores" in options, batch_size=4)
-        expected = printed("translate", b"".join(LINES), "--model", translator, "--batch-size", 4, *options.split())
-        assert done(task, LINES) == (expected, [])
+def test_translations_are_those_of_translate_numbered_by_the_lines_of_the_file(translator, printed):
+    search = SearchConfiguration(n_best=2, beam_size=2, alignments=True)
+    work = TranslationTask(models=(str(translator),), search=search, batch_size=4).load()
+    options = ["--model", translator, "--batch-size", 4, "--n-best", 2, "--beam-size", 2, "--alignments"]
+    result = work.do(Shard("file", 0, 0, LINES))
+    assert (result.text.decode(), result.problems) == (printed("translate", b"".join(LINES), *options), [])
+    later = work.do(Shard("file", 1, 100, LINES[:2])).text.decode()
+    assert [line.split(" ||| ")[0] for line in later.splitlines()] == ["100", "100", "101", "101"]
 
 
-def test_translations_are_numbered_by_the_lines_of_the_file(translator):
-    task = TranslationTask(models=(str(translator),), search=SearchConfiguration(n_best=2, beam_size=2))
-    text, _ = done(task, LINES[:2], first=100)
-    assert [line.split(" ||| ")[0] for line in text.splitlines()] == ["100", "100", "101", "101"]
+def test_samples_are_those_of_translate(translator, printed):
+    search = SearchConfiguration(method="sample", seed=3, replace_unknown=True)
+    task = TranslationTask(models=(str(translator),), search=search, scores=True, batch_size=4)
+    options = ["--model", translator, "--batch-size", 4, "--scores", "--method", "sample", "--seed", 3, "--replace-unk"]
+    assert done(task, LINES) == (printed("translate", b"".join(LINES), *options), [])
 
 
 def test_lines_that_cannot_be_translated_are_empty_and_told(translator, printed):
@@ -65,7 +81,7 @@ def test_labels_of_sentences_and_of_pairs_with_parses(parser, tmp_path):
     labels = done(ClassificationTask(model=str(parser), batch_size=2), [b"very good\n", b"\n", b"a film\n"])[0]
     assert [bool(label) for label in labels.splitlines()] == [True, False, True]
 
-    pairs = trained_classifier(tmp_path, "snli", "spinn-pi-nt")
+    pairs = saved_classifier(tmp_path, "snli", "spinn-pi-nt")
     lines = [b"( A dog )\t( a cat )\n", b"one\n", b"( A dog\ta cat\n", b"\n", b"( A dog )\t\n"]
     text, problems = done(ClassificationTask(model=str(pairs)), lines)
     assert [bool(label) for label in text.split("\n")] == [True, *[False] * 5]

@@ -10,7 +10,7 @@ from tfnmt.data import progress
 from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.data.lines import count_lines
 from tfnmt.data.parallel import check_parallel
-from tfnmt.data.progress import duration, log_progress, log_waiting
+from tfnmt.data.progress import duration, log_counts, log_progress, log_waiting
 from tfnmt.data.tasks import TASKS
 
 
@@ -44,6 +44,12 @@ def test_batches_of_lines_and_no_total(seconds, logged):
     assert logged() == [f"encoding: {lines} lines, 256 a second" for lines in ("1,024", "4,096")]
     assert list(log_progress([], "encoding", 0)) == []
     assert logged() == []
+
+
+def test_items_that_each_stand_for_many(seconds, logged):
+    seconds["each"] = 4
+    assert list(log_counts([300, 100, 0, 200], "encoding", "pairs", lambda item: item)) == [300, 100, 0, 200]
+    assert logged() == ["encoding: 300 pairs, 75 a second", "encoding: 600 pairs, 38 a second"]
 
 
 def test_lines_come_as_they_are_asked_for():

@@ -1,5 +1,6 @@
 """Several workers: how a batch is divided, how they find one another, and that they train as one process does."""
 
+import csv
 import json
 import os
 import socket
@@ -12,6 +13,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.commands.calls import call
+from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.training import loopback
 from tfnmt.training.checkpoints import checkpoint_names
@@ -173,25 +176,19 @@ def test_the_kernel_takes_the_filter():
                 assert client.recv(1) == b"x"
 
 
-OPTIONS = ["--epochs", "2", "--no-board", "--set", "batch_size=16", "selection=loss", "checkpoint_steps=4", "steps=8"]
-OPTIONS += ["decoder_units=8", "encoder_units=8", "source_embedding_size=8", "target_embedding_size=8"]
-OPTIONS += [
-    "bidirectional=false",
-    "conditional=false",
-    "attention=none",
-    "accumulation_steps=2",
-    "weight_average=0.9",
-    "state_dropout=0",
-    "encoder_dropout=0",
-]
-OPTIONS += [f"{name}=0" for name in ("word_dropout", "source_dropout", "target_dropout", "output_dropout")]
+OPTIONS = ["--task", "sst", "--encoder", "spinn-pi-nt", "--epochs", "2", "--no-board", "--set", "batch_size=16"]
+OPTIONS += ["embedding_size=8", "units=8", "head_units=8", "embedding_dropout=0", "head_dropout=0", "warmup_steps=1"]
+OPTIONS += ["selection=loss", "checkpoint_steps=4", "accumulation_steps=2", "weight_average=0.9"]
 
 
-def tfnmt(*options, **environment):
-    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)} | environment
-    return subprocess.Popen(
-        [sys.executable, "-m", "tfnmt", *options], env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+@pytest.fixture
+def files(tmp_path):
+    """Options that name files of 60 sentences, with different numbers of labels, and of 10 to score."""
+    paths = TASKS["sst"].write_sample(tmp_path)
+    for name, count in (("train", 60), ("dev", 10)):
+        lines = paths[name].read_text(encoding="utf-8").splitlines(keepends=True)
+        paths[name].write_text("".join(lines[:count]), encoding="utf-8")
+    return ["--train", str(paths["train"]), "--dev", str(paths["dev"])]
 
 
 def newest(directory):
@@ -201,27 +198,31 @@ def newest(directory):
     return name, {name: reader.get_tensor(name) for name in names}
 
 
-def test_two_workers_train_as_one_process_does(tmp_path):
-    train = ["train-translator", *OPTIONS]
-    addresses = cluster(2)
-    together = [
-        tfnmt(*train, "--output", str(tmp_path / "two"), "--strategy", "multiworker", TF_CONFIG=tf_config(addresses, i))
-        for i in range(2)
-    ]
-    outputs = [process.communicate(timeout=120) for process in together]
-    assert [process.returncode for process in together] == [0, 0], outputs
-    alone = tfnmt(*train, "--output", str(tmp_path / "one"))
-    output = alone.communicate(timeout=120)
-    assert alone.returncode == 0, output
+def test_two_workers_train_as_one_process_does(files, tmp_path):
+    command = ["train-classifier", *files, *OPTIONS, "--output"]
+    addresses, processes = cluster(2), []
+    for index in range(2):
+        environment = os.environ | {"PYTHONPATH": str(CHECKOUT), TF_CONFIG: tf_config(addresses, index)}
+        worker = [sys.executable, "-m", "tfnmt", *command, str(tmp_path / "two"), "--strategy", "multiworker"]
+        processes.append(subprocess.Popen(worker, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE))
+    alone = call(*command, tmp_path / "one")
+    outputs = [process.communicate(timeout=120) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], outputs
     assert outputs[1] == (b"", b""), "one process logs"
-    assert outputs[0][0].replace(b"/two:", b"/one:") == output[0]
+    assert outputs[0][0].decode().replace("/two:", "/one:") == alone
 
     (name, one), (other_name, two) = newest(tmp_path / "one"), newest(tmp_path / "two")
-    assert name == other_name == "step-8" and one.keys() == two.keys()
+    assert name == other_name and one.keys() == two.keys()
     for key, value in one.items():
         np.testing.assert_allclose(two[key], value, atol=1e-5, err_msg=key)
-    history = [(tmp_path / which / "history.csv").read_text().split() for which in ("one", "two")]
-    for row, other in zip(*history, strict=True):
-        for cell, other_cell in list(zip(row.split(","), other.split(","), strict=True)):
-            if "seconds" in row:
-                assert cell == other_cell
+    histories = [read_history(tmp_path / which) for which in ("one", "two")]
+    assert len(histories[0]) == len(histories[1]) == 2
+    for row, other in zip(*histories, strict=True):
+        assert row.keys() == other.keys()
+        for name in row.keys() - {"seconds"}:
+            np.testing.assert_allclose(row[name], other[name], rtol=1e-5, err_msg=name)
+
+
+def read_history(directory):
+    with open(directory / "history.csv", newline="", encoding="utf-8") as file:
+        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]

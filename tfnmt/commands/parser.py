@@ -14,6 +14,15 @@ class CommandParser(argparse.ArgumentParser):
 
 def positive(text: str) -> int:
     """For `type=` of an option: a whole number from 1."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1")
+    return _whole_number(text, 1)
+
+
+def not_negative(text: str) -> int:
+    """For `type=` of an option: a whole number from 0."""
+    return _whole_number(text, 0)
+
+
+def _whole_number(text, minimum):
+    if not text.isdecimal() or int(text) < minimum:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number from {minimum}")
     return int(text)

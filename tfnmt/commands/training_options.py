@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.parser import CommandParser, not_negative, positive
 from tfnmt.errors import UserError
 from tfnmt.training.configuration import MAY_CHANGE
 
@@ -36,7 +36,7 @@ def add_device_options(parser: CommandParser) -> None:
     )
     parser.add_argument(
         "--max-failures",
-        type=int,
+        type=not_negative,
         default=3,
         metavar="N",
         help="how often Ray starts them again after one has died (default: 3)",

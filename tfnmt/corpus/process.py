@@ -1,20 +1,16 @@
 """Doing a task with every line of a corpus."""
 
 import glob
-import logging
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from tfnmt.corpus.folder import open_folder
 from tfnmt.corpus.pool import finished
 from tfnmt.corpus.tasks import Task
-from tfnmt.data.progress import FIRST_AFTER, SECONDS_BETWEEN
+from tfnmt.data.progress import log_counts
 from tfnmt.errors import UserError
 from tfnmt.ray_start import ray_started
 from tfnmt.training.signals import StopSignals
-
-logger = logging.getLogger(__name__)
 
 
 def process_corpus(
@@ -41,14 +37,10 @@ def process_corpus(
         if not folder.unfinished:
             return lines
         with ray_started() as ray:
-            began, due = time.monotonic(), float(FIRST_AFTER)
-            for result in finished(ray, task, folder.shards_to_do(), replicas, threads):
+            results = finished(ray, task, folder.shards_to_do(), replicas, threads)
+            for result in log_counts(results, str(output), "lines", lambda result: result.lines):
                 folder.write(result)
                 lines += result.lines
-                seconds = time.monotonic() - began
-                if seconds >= due:
-                    logger.info("%s: %s lines, %s a second", output, f"{lines:,}", f"{lines / seconds:,.0f}")
-                    due = seconds + SECONDS_BETWEEN
     return lines
 
 

@@ -2,10 +2,11 @@
 
 import contextlib
 import logging
-import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
+
+from tfnmt.background import repeatedly
 
 logger = logging.getLogger(__name__)
 
@@ -42,25 +43,35 @@ def log_progress(items: Iterable[Item], doing: str, total: int | None = None, li
         logger.info("%s: %s%s lines, %s a second%s", doing, f"{read:,}", of_total, f"{rate:,.0f}", left)
 
 
+def log_counts(items: Iterable[Item], doing: str, unit: str, count: Callable[[Item], int]) -> Iterator[Item]:
+    """The same items, each of which stands for many. After a second, and then every ten seconds, a line is logged, such
+    as "encoding: 400,000 pairs, 50,000 a second".
+
+    Args:
+        items: of which each takes a while.
+        doing: the beginning of the line.
+        unit: what is counted.
+        count: how many an item stands for.
+    """
+    began, due, done = time.monotonic(), float(FIRST_AFTER), 0
+    for item in items:
+        yield item
+        done += count(item)
+        seconds = time.monotonic() - began
+        if seconds >= due:
+            due = seconds + SECONDS_BETWEEN
+            logger.info("%s: %s %s, %s a second", doing, f"{done:,}", unit, f"{done / seconds:,.0f}")
+
+
 @contextlib.contextmanager
 def log_waiting(doing: str) -> Iterator[None]:
     """While something runs that cannot tell how far it is: at first a line such as "learning words", and then every
     ten seconds one such as "learning words: 20 s".
     """
     logger.info("%s", doing)
-    began, ended = time.monotonic(), threading.Event()
-
-    def log():
-        while not ended.wait(SECONDS_BETWEEN):
-            logger.info("%s: %s", doing, duration(time.monotonic() - began))
-
-    thread = threading.Thread(target=log, daemon=True)
-    thread.start()
-    try:
+    began = time.monotonic()
+    with repeatedly(lambda: logger.info("%s: %s", doing, duration(time.monotonic() - began)), SECONDS_BETWEEN):
         yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 def duration(seconds: float) -> str:

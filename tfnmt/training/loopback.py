@@ -11,9 +11,9 @@ import ipaddress
 import os
 import socket
 import struct
-import threading
 from collections.abc import Iterator
 
+from tfnmt.background import repeatedly
 from tfnmt.errors import UserError
 
 _SO_ATTACH_FILTER = 26
@@ -54,19 +54,14 @@ def only_from_loopback(port: int) -> Iterator[None]:
     Raises:
         UserError: the kernel refuses, or no server was started.
     """
-    ended, found = threading.Event(), []
+    found: list[bool] = []
 
     def look() -> None:
-        while not found and not ended.wait(0.002):
+        if not found:
             found.extend([True] * refuse_others(port))
 
-    thread = threading.Thread(target=look, daemon=True)
-    thread.start()
-    try:
+    with repeatedly(look, 0.002):
         yield
-    finally:
-        ended.set()
-        thread.join()
     if not found and not refuse_others(port):
         raise UserError(f"port {port}: cannot be closed to other machines; name the workers by other addresses")
 

@@ -48,10 +48,13 @@ def open_run(
 
     Raises:
         UserError: there is no run to go on with, or it was started with other settings; without `resume`, there is
-            one, or a model; another run is writing there; `preset` selects by another measure.
+            one, or a model; another run is writing there; `preset` selects by another measure, or accumulates where
+            the replicas do not.
     """
     selection = preset.training.selection
     require(selection in measures, "selection", selection, " or ".join(measures))
+    steps = preset.training.accumulation_steps
+    require(steps == 1 or replicas.accumulates, "accumulation_steps", steps, "1 with --strategy mirrored; or --workers")
 
     def way_out() -> str:
         if not checkpoint_names(directory / CHECKPOINTS):

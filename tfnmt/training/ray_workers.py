@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tfnmt.background import repeatedly
 from tfnmt.errors import InterruptedBySignal, UserError
 from tfnmt.ray_start import ray_started
 from tfnmt.threads import processors
@@ -80,29 +81,23 @@ def _storage(directory):
 @contextlib.contextmanager
 def _log_shown(path):
     """Within it, each line that is added to a log.txt is logged here, too, without its time."""
-    ended = threading.Event()
     read = path.stat().st_size if path.exists() else 0
 
     def show() -> None:
         nonlocal read
-        last = False
-        while not last:
-            last = ended.wait(0.5)
-            with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
-                file.seek(read)
-                for line in iter(file.readline, ""):
-                    if not line.endswith("\n"):
-                        break
-                    read = file.tell()
-                    logger.info("%s", line[len("2026-01-01 00:00:00 ") :].rstrip("\n"))
+        with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
+            file.seek(read)
+            for line in iter(file.readline, ""):
+                if not line.endswith("\n"):
+                    break
+                read = file.tell()
+                logger.info("%s", line[len("2026-01-01 00:00:00 ") :].rstrip("\n"))
 
-    thread = threading.Thread(target=show, daemon=True)
-    thread.start()
     try:
-        yield
+        with repeatedly(show, 0.5):
+            yield
     finally:
-        ended.set()
-        thread.join()
+        show()
 
 
 def _attempt(work, directory, workers, resume, stop, signals):

@@ -26,6 +26,9 @@ class Replicas:
     metric_copies = 1
     """How many copies of a metric are added up when it is read."""
 
+    accumulates = True
+    """Whether gradients can be accumulated over several batches."""
+
     def scope(self) -> contextlib.AbstractContextManager[Any]:
         """The context in which model and optimizer are made."""
         return contextlib.nullcontext()

@@ -41,6 +41,9 @@ class Mirrored(Replicas):
         devices: names of devices other than all GPUs.
     """
 
+    # Keras decides in `tf.cond` whether a batch ends with an update. There, replicas cannot wait for one another.
+    accumulates = False
+
     def __init__(self, devices: list[str] | None = None):
         self.strategy = tf.distribute.MirroredStrategy(devices)
         self.number = self.metric_copies = self.strategy.num_replicas_in_sync

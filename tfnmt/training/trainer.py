@@ -28,7 +28,8 @@ def train(run: TrainingRun) -> Progress:
             checkpoint is kept); the checkpoints are broken, or of a run on other data.
     """
     configuration, model = run.configuration, run.model
-    model.optimizer.build(model.trainable_variables)
+    with run.replicas.scope():
+        model.optimizer.build(model.trainable_variables)
     progress = Progress(run.batches_per_epoch)
     checkpoints = Checkpoints(run.directory / CHECKPOINTS, model, progress, configuration.keep_checkpoints)
     epoch = tf.Variable(0, dtype=tf.int64)

@@ -2,12 +2,12 @@
 
 import contextlib
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tfnmt.background import repeatedly
 from tfnmt_programs.measuring import processor_seconds
 
 SECONDS_BETWEEN = 1.0
@@ -48,8 +48,7 @@ def sampled(stage: Callable[[], str]) -> Iterator[Samples]:
     Args:
         stage: says what is going on.
     """
-    samples, ended, used = Samples(), threading.Event(), {}
-    began = time.monotonic()
+    samples, used, began = Samples(), {}, time.monotonic()
 
     def sample() -> None:
         total = 0
@@ -62,18 +61,11 @@ def sampled(stage: Callable[[], str]) -> Iterator[Samples]:
         samples.bytes.append(total)
         samples.processor_seconds.append(sum(used.values()))
 
-    def go_on() -> None:
-        while not ended.wait(SECONDS_BETWEEN):
-            sample()
-
     sample()
-    thread = threading.Thread(target=go_on, daemon=True)
-    thread.start()
     try:
-        yield samples
+        with repeatedly(sample, SECONDS_BETWEEN):
+            yield samples
     finally:
-        ended.set()
-        thread.join()
         sample()
 
 

@@ -22,15 +22,17 @@ from tfnmt_programs.soak.workers import WorkerGroup
 
 
 def compare_workers(what: dict[str, Any], workers: int, pinned: bool) -> dict[str, Any]:
-    """Train twice, by one process and by workers on this machine.
+    """Train by one process and by workers on this machine; to compare weights, also by one process whose first weights
+    are changed by their last bit: what rounding alone can make of them.
 
     Args:
-        what: see `tfnmt_programs.benchmarks.timed_worker.main`; without "strategy" and "directory".
+        what: see `tfnmt_programs.benchmarks.timed_worker.main`; without "strategy", "directory" and "nudged".
         workers: how many.
-        pinned: give each process one processor of its own; otherwise all have all.
+        pinned: give each process one processor of its own, to compare the speed; otherwise all have all.
 
     Returns:
-        "largest_difference" of a weight, at the end; "loss_alone" and "loss_together" of the last epoch;
+        "largest_difference" of a weight, at the end, and unless pinned "largest_difference_nudged"; "loss_alone" and
+        "loss_together" of the last epoch;
         "milliseconds_alone" and "milliseconds_together", the median step, and "speedup", their ratio;
         "processor_milliseconds_alone" and "_together", of one process in the mean step; "all_reduce_milliseconds".
 
@@ -38,15 +40,17 @@ def compare_workers(what: dict[str, Any], workers: int, pinned: bool) -> dict[st
         UserError: a training fails.
     """
     with tempfile.TemporaryDirectory() as folder:
-        alone, together = Path(folder, "alone"), Path(folder, "together")
-        times = _train(what | {"strategy": "none", "directory": str(alone)}, 1, pinned)
+        alone, together, nudged = (Path(folder, name) for name in ("alone", "together", "nudged"))
+        what = what | {"strategy": "none", "nudged": False}
+        times = _train(what | {"directory": str(alone)}, 1, pinned)
         times_together = _train(what | {"strategy": "multiworker", "directory": str(together)}, workers, pinned)
-        pairs = zip(*(_weights(directory, times["variables"]) for directory in (alone, together)), strict=True)
-        differences = [np.max(np.abs(one - other), initial=0.0) for one, other in pairs]
+        differences = {"largest_difference": _difference(alone, together, times["variables"])}
+        if not pinned:
+            _train(what | {"nudged": True, "directory": str(nudged)}, 1, pinned)
+            differences["largest_difference_nudged"] = _difference(alone, nudged, times["variables"])
         losses = [float(_last_row(directory)["loss"]) for directory in (alone, together)]
     steps, steps_together = (1000 * statistics.median(t["steps"]) for t in (times, times_together))
-    return {
-        "largest_difference": float(max(differences)),
+    return differences | {
         "loss_alone": losses[0],
         "loss_together": losses[1],
         "milliseconds_alone": steps,
@@ -73,6 +77,12 @@ def _train(what, workers, pinned):
     if status:
         raise UserError(f"the training ended with status {status}: {' '.join(command)}")
     return json.loads(output.splitlines()[-1])
+
+
+def _difference(one, other, count):
+    """The largest difference of a weight between two directories."""
+    pairs = zip(*(_weights(directory, count) for directory in (one, other)), strict=True)
+    return float(max(np.max(np.abs(weight - of_other), initial=0.0) for weight, of_other in pairs))
 
 
 def _weights(directory, count):

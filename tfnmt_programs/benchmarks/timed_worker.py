@@ -19,6 +19,19 @@ from tfnmt.commands.run import import_tensorflow
 SUMS = 20
 
 
+NUDGE = 1e-7
+"""About the last bit of a float32, relative to it."""
+
+
+class Nudge(keras.callbacks.Callback):
+    """Changes the first weights by about their last bit before the training begins."""
+
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """Keras's."""
+        first = self.model.trainable_weights[0]
+        first.assign(first.value * (1 + NUDGE))
+
+
 class StepTimes(keras.callbacks.Callback):
     """Notes when each batch ends."""
 
@@ -38,7 +51,8 @@ def main(what: dict[str, Any]) -> None:
 
     Args:
         what: "kind", "translator" or "classifier"; "preset" and "settings", as commands have them; "files", paths of
-            training and dev files, or None; "strategy"; "directory".
+            training and dev files, or None; "strategy"; "directory"; "nudged", whether the first weights are changed
+            by their last bit.
     """
     import_tensorflow()
     import tensorflow as tf
@@ -58,8 +72,9 @@ def main(what: dict[str, Any]) -> None:
     files: Any = what["files"] or (None, None)
     if is_translator and what["files"]:
         files = ParallelFiles(*files[:2]), ParallelFiles(*files[2:])
+    callbacks = [times, *([Nudge()] if what["nudged"] else [])]
     train: Any = train_translator if is_translator else train_classifier
-    model, _ = train(Path(what["directory"]), preset, *files, make_callbacks=lambda *_: [times], replicas=replicas)
+    model, _ = train(Path(what["directory"]), preset, *files, make_callbacks=lambda *_: callbacks, replicas=replicas)
 
     gradients = [tf.zeros_like(weight) for weight in model.trainable_weights]
     summed = tf.function(replicas.sum, autograph=False)

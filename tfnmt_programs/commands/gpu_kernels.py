@@ -29,11 +29,12 @@ def add_options(parser: CommandParser) -> None:
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     from tfnmt_programs.graphs.gpu_kernels import examine
-    from tfnmt_programs.graphs.traced import traced_graphs
+    from tfnmt_programs.graphs.traced import graphs_for_processors, traced_graphs
 
-    reports = {name: examine(trace()) for name, trace in traced_graphs() if name.startswith(arguments.only)}
+    graphs = [*traced_graphs(), *graphs_for_processors()]
+    reports = {name: examine(trace()) for name, trace in graphs if name.startswith(arguments.only)}
     if not reports:
-        names = {" ".join(name.split()[:2]).rstrip(",") for name, _ in traced_graphs()}
+        names = {" ".join(name.split()[:2]).rstrip(",") for name, _ in graphs}
         raise UserError(f"--only {arguments.only}: no graph begins so; these do: {', '.join(sorted(names))}")
     if arguments.json:
         print(json.dumps({name: _figures(report) for name, report in reports.items()}), file=output)

@@ -15,6 +15,7 @@ from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.text.tokenizers import SubwordTokenizer
 from tfnmt.training.configuration import OPTIMIZERS, TrainingConfiguration
 from tfnmt.training.optimizers import make_optimizer
+from tfnmt.training.replicas import ONE_REPLICA, Replicas
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.presets import PRESETS
 from tfnmt.translation.search_configuration import SearchConfiguration
@@ -66,6 +67,7 @@ _CLASSIFIERS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("spinn-pi", {}),
     ("spinn", {}),
     ("spinn", {"task": "sst"}),
+    ("spinn", {"composition": "grc"}),
     ("rl-spinn", {}),
     ("rl-spinn", {"task": "sst", "reward": "mean_likelihood"}),
 )
@@ -88,6 +90,29 @@ _SEARCHES: dict[str, dict[str, Any]] = {
 }
 
 
+class TwoWorkers(Replicas):
+    """The first of two workers, whose sums are those of `MultiWorkerMirroredStrategy`; for graphs that do not run."""
+
+    number = 2
+
+    def sum(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
+        """See `Replicas`."""
+        return [
+            tf.raw_ops.CollectiveReduceV2(
+                input=tensor,
+                group_size=2,
+                group_key=1,
+                instance_key=i,
+                ordering_token=[],
+                merge_op="Add",
+                final_op="Id",
+            )
+            for i, tensor in enumerate(tensors)
+        ]
+
+    sum_of_processes = sum
+
+
 def traced_graphs() -> Iterator[tuple[str, Trace]]:
     """Names of graphs, and what traces each: "training …", "search …" or "serving …"."""
     yield from _trainings_of_translators()
@@ -103,13 +128,15 @@ def _trainings_of_translators():
         yield _training_of_translator(name, TranslatorConfiguration(**_sizes_and(options)))
     training = TrainingConfiguration(mixed_precision=True)
     yield _training_of_translator("mixed precision", _small(PRESETS["tiny"].model), training)
+    yield _training_of_translator("two workers", _small(PRESETS["multi30k"].model), replicas=TwoWorkers())
 
 
-def _training_of_translator(name, configuration, training=_TRAINING):
+def _training_of_translator(name, configuration, training=_TRAINING, replicas=ONE_REPLICA):
     def trace():
         with dtype_policy("mixed_bfloat16" if training.mixed_precision else "float32"):
             model = untrained_translator(configuration, VOCABULARY)
         compile_for_training(model, training, total_steps=100)
+        model.replicas = replicas
         return _step(model, {"source": _matrix(), "target": _matrix()}, _matrix())
 
     return f"training translator, {name}", trace
@@ -129,12 +156,15 @@ def _trainings_of_classifiers():
         training = TrainingConfiguration(**options, schedule="inverse_square_root", warmup_steps=10)
         configuration = ClassifierConfiguration(encoder="bag", **_CLASSIFIER_SIZES)
         yield _training_of_classifier(f"bag, optimizer {optimizer}", configuration, training)
+    spinn = ClassifierConfiguration(encoder="spinn", **_CLASSIFIER_SIZES)
+    yield _training_of_classifier("spinn, two workers", spinn, replicas=TwoWorkers())
 
 
-def _training_of_classifier(name, configuration, training=_TRAINING):
+def _training_of_classifier(name, configuration, training=_TRAINING, replicas=ONE_REPLICA):
     def trace():
         model = untrained_classifier(configuration, VOCABULARY)
         model.compile(make_optimizer(training, 100))
+        model.replicas = replicas
         inputs = ["words", *(["transitions"] if model.encoder_spec.trains_on_parses else [])]
         phrases = configuration.reads_phrases and model.encoder_spec.trains_on_parses
         labels = _matrix() if phrases else tf.TensorSpec([None], tf.int32)
@@ -152,6 +182,13 @@ def _searches():
         options = {"cell": cell, "attention": "general", "decoder_layers": 2, "input_feeding": True}
         yield f"search ensemble of {cell}", lambda o=options: _searcher(beam, 2, **o).function().get_concrete_function()
     yield "search shortlist", lambda: _searcher(beam, shortlist=_shortlist()).function(True).get_concrete_function()
+
+
+def graphs_for_processors() -> Iterator[tuple[str, Trace]]:
+    """The same of what is not meant for a GPU: searches in int8, whose products are the processor's."""
+    for name in ("greedy", "beam"):
+        configuration = SearchConfiguration(**_SEARCHES[name], precision="int8")
+        yield f"search {name}, int8", lambda c=configuration: _searcher(c).function().get_concrete_function()
 
 
 def _servings():
@@ -172,7 +209,8 @@ def _servings():
 def _step(model, x, y):
     """A training step, as Keras's `fit` takes it."""
     model.optimizer.build(model.trainable_weights)
-    return tf.function(model.train_step, autograph=False).get_concrete_function((x, y))
+    weight = [tf.TensorSpec([])] if model.replicas.number > 1 else []
+    return tf.function(model.train_step, autograph=False).get_concrete_function((x, y, *weight))
 
 
 def _searcher(configuration, models=1, shortlist=None, **options):

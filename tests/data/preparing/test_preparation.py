@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tfnmt.data.preparing import passes
+from tfnmt.data.preparing import preparation
 from tfnmt.data.preparing.configuration import FilterConfiguration, ShardConfiguration
 from tfnmt.data.preparing.inputs import find_inputs
 from tfnmt.data.preparing.preparation import Preparation, prepare
@@ -24,7 +24,11 @@ class KilledError(Exception):
     """Stands for a kill of the driver."""
 
 
-def test_a_corpus_is_prepared_through_mistakes_and_kills(tmp_path, monkeypatch):
+def killed(*_):
+    raise KilledError
+
+
+def test_a_corpus_is_prepared_through_mistakes_and_kills(tmp_path, monkeypatch, ray_cluster):
     """200 pairs and 30 of them again, in two files, with a pair to drop. One TAB is missing at first."""
     pairs, directory = sample_pairs(200, 0, "train"), tmp_path / "records"
     parts = pairs[:120], [*pairs[120:], ("The same.", "The same."), *pairs[:30]]
@@ -37,23 +41,18 @@ def test_a_corpus_is_prepared_through_mistakes_and_kills(tmp_path, monkeypatch):
         prepare(directory, inputs, PREPARATION)
     Path(names[1]).write_text(right, encoding="utf-8")
 
-    logged_rows = passes._logged
-
-    def killed_after_a_shard(items, doing):
-        for row in logged_rows(items, doing):
-            yield row
-            if doing == "encoding":
-                raise KilledError
-
-    monkeypatch.setattr(passes, "_logged", killed_after_a_shard)
-    with pytest.raises(KilledError):
+    # Killed before anything is tidied up; then as if it had been killed with two of six shards not written yet.
+    with monkeypatch.context() as patched, pytest.raises(KilledError):
+        patched.setattr(preparation, "_remove_parts", killed)
         prepare(directory, inputs, PREPARATION)
-    done = [path.with_suffix(".tfrecord") for path in directory.glob("?????-??????.json")]
-    times = [path.stat().st_mtime_ns for path in done]
-    assert done and not (directory / "index.json").exists()
-    monkeypatch.setattr(passes, "_logged", logged_rows)
+    index = (directory / "index.json").read_bytes()
+    left = "00000-000002", "00001-000000"
+    for name in ("index.json", *(f"{name}{end}" for name in left for end in (".json", ".tfrecord"))):
+        (directory / name).unlink()
+    done = {path: path.stat().st_mtime_ns for path in directory.glob("*.tfrecord")}
     records = prepare(directory, inputs, PREPARATION)
-    assert [path.stat().st_mtime_ns for path in done] == times
+    assert len(done) == 4 and {path: path.stat().st_mtime_ns for path in done} == done
+    assert (directory / "index.json").read_bytes() == index
 
     counts = {reason: (count["pairs"], count.get("first")) for reason, count in records.index.counts.items()}
     identical = {"file": names[1], "line": 81, "source": "The same.", "target": "The same."}

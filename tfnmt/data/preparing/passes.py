@@ -7,8 +7,6 @@
 """
 
 import functools
-import logging
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -21,10 +19,8 @@ from tfnmt.data.preparing.duplicates import PAIRS_AT_ONCE, find_duplicates
 from tfnmt.data.preparing.inputs import Input, Part, read_parts
 from tfnmt.data.preparing.parts import write_part
 from tfnmt.data.preparing.sample import sample_of_part
-from tfnmt.data.progress import FIRST_AFTER, SECONDS_BETWEEN
+from tfnmt.data.progress import log_counts
 from tfnmt.files import atomic_write
-
-logger = logging.getLogger(__name__)
 
 _LARGEST_BLOCK = 32 * 2**20
 """Bytes of a block on its way from one process to another."""
@@ -46,8 +42,7 @@ def filter_inputs(
     written = read.map_batches(
         functools.partial(_filter, inputs, parts, configuration), batch_size=1, batch_format="pyarrow", num_cpus=1
     )
-    for _ in _logged(written.iter_rows(), "filtering"):
-        pass
+    _log(written.iter_rows(), "filtering")
 
 
 def mark_duplicates(ray: ModuleType, parts: Path, names: Sequence[str], pairs: int) -> None:
@@ -62,8 +57,7 @@ def mark_duplicates(ray: ModuleType, parts: Path, names: Sequence[str], pairs: i
         return {"pairs": pairs // ranges}
 
     rows = ray.data.from_items([{"number": number} for number in left], override_num_blocks=len(left))
-    for _ in _logged(rows.map(find, num_cpus=1).iter_rows(), "finding duplicates"):
-        pass
+    _log(rows.map(find, num_cpus=1).iter_rows(), "finding duplicates")
 
 
 def write_sample(ray: ModuleType, parts: Path, names: Sequence[str], share: float) -> tuple[Path, Path]:
@@ -103,8 +97,7 @@ def encode_parts(
         [{"place": place, "name": names[place]} for place in left], override_num_blocks=len(left)
     )
     written = rows.map(functools.partial(_encode, directory, parts, unique, joint), num_cpus=1)
-    for _ in _logged(written.iter_rows(), "encoding"):
-        pass
+    _log(written.iter_rows(), "encoding")
 
 
 def _encode(directory: Path, parts: Path, unique: bool, joint: bool, row: dict[str, Any]) -> dict[str, Any]:
@@ -167,13 +160,7 @@ def _filter(inputs: Sequence[Input], parts: Path, configuration: FilterConfigura
     return pa.table({"pairs": [sum(count["pairs"] for count in counts.values())]})
 
 
-def _logged(rows: Iterable[dict[str, Any]], doing: str) -> Iterator[dict[str, Any]]:
-    """The same rows; every ten seconds a line such as "filtering: 400,000 pairs, 50,000 a second"."""
-    began, due, pairs = time.monotonic(), float(FIRST_AFTER), 0
-    for row in rows:
-        yield row
-        pairs += row["pairs"]
-        seconds = time.monotonic() - began
-        if seconds >= due:
-            due = seconds + SECONDS_BETWEEN
-            logger.info("%s: %s pairs, %s a second", doing, f"{pairs:,}", f"{pairs / seconds:,.0f}")
+def _log(rows: Iterable[dict[str, Any]], doing: str) -> None:
+    """Take all rows; every ten seconds a line such as "filtering: 400,000 pairs, 50,000 a second"."""
+    for _ in log_counts(rows, doing, "pairs", lambda row: row["pairs"]):
+        pass
