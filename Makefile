@@ -64,7 +64,7 @@ docs: environment
 	@echo "site/index.html"
 
 test: environment
-	$(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
+	$(RUN) -m pytest --numprocesses 3 --dist loadfile
 
 soak: environment
 	$(TFNMT) soak

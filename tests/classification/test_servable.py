@@ -43,11 +43,11 @@ def made(encoder, task, **options):
     "encoder, task, options",
     [
         ("bag", "sst", {"batch_normalization": True}),
-        ("gru", "snli", {}),
+        ("gru", "logic", {"brackets_as_words": True}),
         ("cnn", "listops", {}),
-        ("spinn-pi-nt", "snli", {"projection": 8}),
+        ("spinn-pi-nt", "snli", {"projection": 8, "brackets_as_words": True}),
         ("spinn-pi", "sst", {}),
-        ("spinn", "snli", {}),
+        ("spinn", "logic", {"brackets_as_words": True}),
         ("rl-spinn", "listops", {}),
     ],
 )

@@ -180,3 +180,15 @@ def test_any_order_gives_what_each_line_holds(seed, tmp_path):
     order = rng.sample(range(len(dataset)), len(dataset))
     batches = [order[start : start + 7] for start in range(0, len(order), 7)]
     assert list(dataset.read(batches)) == [[expected[index] for index in batch] for batch in batches]
+
+
+@pytest.mark.parametrize("parses", [True, False])
+def test_brackets_may_be_words(parses, tmp_path):
+    path = write(tmp_path / "pairs.tsv", "=\t( not a )\tb")
+    (example,) = ExampleDataset(TASKS["logic"], path, SentenceReader(parses, brackets_as_words=True))
+    first, second = example.sentences
+    assert (first.words, second.words) == (["-LRB-", "not", "a", "-RRB-"], ["b"])
+    steps = [SHIFT, SHIFT, SHIFT, REDUCE, SHIFT, REDUCE, REDUCE]
+    assert (first.transitions, second.transitions) == ((steps, [SHIFT]) if parses else (None, None))
+    with pytest.raises(UserError, match="holds 1 nodes, not 2"):
+        SentenceReader(brackets_as_words=True).read("( a )")

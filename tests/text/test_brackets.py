@@ -9,6 +9,7 @@ from tfnmt.text.brackets import (
     PAD,
     REDUCE,
     SHIFT,
+    brackets_as_words,
     from_brackets,
     from_labelled_brackets,
     to_brackets,
@@ -38,6 +39,18 @@ def test_one_word():
     assert from_brackets("word") == (["word"], [SHIFT])
     assert to_brackets(["word"], [SHIFT]) == "word"
     assert from_labelled_brackets("(4 word)") == (["word"], [SHIFT], ["4"])
+
+
+def test_brackets_as_words():
+    """Each stands where it stood, as a leaf of the tree; so two trees of the same words have different words."""
+    assert brackets_as_words("( not a )") == "( -LRB- ( ( not a ) -RRB- ) )"
+    assert brackets_as_words("word") == "word" and brackets_as_words(":( a(b) (\t") == ":( a(b) ( -LRB- ( (\t"
+    rng = random.Random(4)
+    for _ in range(100):
+        text = random_tree([f"w{i}" for i in range(rng.randrange(1, 12))], rng)
+        words, transitions = from_brackets(brackets_as_words(text))
+        assert words == [{"(": "-LRB-", ")": "-RRB-"}.get(token, token) for token in text.split()]
+        assert len(transitions) == 2 * len(words) - 1
 
 
 def test_labels_come_in_the_order_of_the_nodes():

@@ -6,9 +6,11 @@ import tensorflow as tf
 
 from tests.layers.trees.tree_batches import left_branching, random_tree, right_branching
 from tfnmt.errors import UserError
+from tfnmt.text import brackets
 from tfnmt.text.brackets import from_brackets, to_brackets
 from tfnmt.text.graph_brackets import (
     are_brackets,
+    brackets_as_words,
     brackets_from_transitions,
     transitions_from_brackets,
     without_brackets,
@@ -56,6 +58,12 @@ def test_any_number_of_brackets_may_stand_at_a_word():
 def test_texts_without_brackets():
     texts = tf.constant(["( ( A dog ) runs )", "no  brackets", "( ) x", ""])
     assert without_brackets(texts).numpy().tolist() == [b"A dog runs", b"no brackets", b"x", b""]
+
+
+def test_brackets_as_words_are_those_of_python(trees):
+    written = in_graph(brackets_as_words)(tf.constant([*trees, "( a ( ", ":( a(b)", ""])).numpy()
+    expected = [brackets.brackets_as_words(text).strip() for text in [*trees, "( a (", ":( a(b)", ""]]
+    assert [text.decode() for text in written] == expected
 
 
 NO_TREES = ["", "a b", "( a )", "( a b", "a b )", "( a b c )", ") a b (", "( ( a ) b )", "( a b ) c", "( )"]

@@ -22,6 +22,11 @@ class ClassifierConfiguration(Configuration):
         le=10_000_000,
     )
     lowercase: bool = Field(False, description="lowercase words before they are looked up")
+    brackets_as_words: bool = Field(
+        False,
+        description="read the brackets of the text as words, too, -LRB- and -RRB-: without them a formula is ambiguous"
+        " for a model that parses by itself; not with sst and sst2, whose phrases have labels",
+    )
     embedding_size: int = Field(
         128, description="size of the word embeddings; with pretrained vectors, the size of these", ge=1, le=8192
     )
@@ -85,6 +90,8 @@ class ClassifierConfiguration(Configuration):
             require(self.baseline != "running", "baseline", self.baseline, "leave_one_out with reward=mean_likelihood")
         odd = self.widths and all(1 <= width < 1000 and width % 2 for width in self.widths)
         require(odd and len(self.widths) <= 100, "widths", self.widths, "up to 100 odd whole numbers under 1000")
+        allowed = f"false with task={self.task}, whose phrases have labels"
+        require(not (self.brackets_as_words and self.reads_phrases), "brackets_as_words", True, allowed)
         minimum = ENCODERS[self.encoder].minimum_units
         require(self.units >= minimum, "units", self.units, f"{minimum} or more with encoder={self.encoder}")
         return self

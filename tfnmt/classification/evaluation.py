@@ -82,12 +82,13 @@ def evaluation_dataset(configuration: ClassifierConfiguration, files: Sequence[s
     A model that predicts parses needs none, but is compared with those of the files if they have any.
     """
     task, spec = TASKS[configuration.task], ENCODERS[configuration.encoder]
+    reader = SentenceReader(brackets_as_words=configuration.brackets_as_words)
     if not spec.predicts_parses:
-        return ExampleDataset(task, files, SentenceReader(spec.needs_parses))
+        return ExampleDataset(task, files, reader._replace(parses=spec.needs_parses))
     try:
-        return ExampleDataset(task, files, SentenceReader(parses=True))
+        return ExampleDataset(task, files, reader)
     except UserError as error:
-        dataset = ExampleDataset(task, files, SentenceReader(parses=False))
+        dataset = ExampleDataset(task, files, reader._replace(parses=False))
         logger.info("parses are not evaluated: %s", error)
         return dataset
 

@@ -13,7 +13,7 @@ from tfnmt.classification.encoders import ENCODERS
 from tfnmt.data.example_batches import sentence_batch
 from tfnmt.data.examples import Sentence
 from tfnmt.errors import UserError
-from tfnmt.text.brackets import from_brackets, to_brackets
+from tfnmt.text.brackets import brackets_as_words, from_brackets, to_brackets
 
 Batch = dict[str, tf.Tensor]
 
@@ -64,17 +64,18 @@ class Predictor:
 
     def _sentences(self, texts: Sequence[str], first_number: int) -> Iterator[Sentence]:
         """The sentences of texts, with their trees if the model needs them; errors number the texts."""
+        rewritten = brackets_as_words if self.model.configuration.brackets_as_words else str
         for number, text in enumerate(texts, start=first_number):
             if self.model.encoder_spec.needs_parses:
                 try:
-                    yield Sentence(*from_brackets(text))
+                    from_brackets(text)
                 except UserError as error:
                     raise UserError(f"text {number}: {error}") from error
+                yield Sentence(*from_brackets(rewritten(text)))
+            elif split_words(text):
+                yield Sentence(split_words(rewritten(text)))
             else:
-                words = split_words(text)
-                if not words:
-                    raise UserError(f"text {number}: there are no words")
-                yield Sentence(words)
+                raise UserError(f"text {number}: there are no words")
 
     def _run(self, layer: Callable, inputs: Batch) -> Batch:
         return self._trace(layer, tuple(sorted(inputs)))(inputs)

@@ -8,6 +8,7 @@ from tfnmt.quantization import StoredWeights
 from tfnmt.text.graph_brackets import (
     NO_TREE,
     are_brackets,
+    brackets_as_words,
     brackets_from_transitions,
     transitions_from_brackets,
     without_brackets,
@@ -15,6 +16,7 @@ from tfnmt.text.graph_brackets import (
 from tfnmt.text.tokenizers import PADDING
 
 _WORDS = "string [batch]: words separated by spaces, UTF-8; brackets are ignored"
+_WORDS_AND_BRACKETS = "string [batch]: words and brackets, separated by spaces, UTF-8"
 _TREES = "string [batch]: binary trees, such as ( ( A dog ) runs ), UTF-8"
 _OUTPUTS = {
     "label": "string [batch]: the most probable class",
@@ -48,7 +50,9 @@ class ClassifierServable(tf.Module):
         self._untracked = _Untracked(model)
         self.tokenizer = model.tokenizer
         self.weights = StoredWeights([model], precision)
-        c, text = model.configuration, _TREES if model.encoder_spec.needs_parses else _WORDS
+        c = model.configuration
+        words = _WORDS_AND_BRACKETS if c.brackets_as_words else _WORDS
+        text = _TREES if model.encoder_spec.needs_parses else words
         inputs = {"first": text, "second": text} if c.reads_pairs else {"text": text}
         vector = {"vector": "float32 [batch, size]: the sentence's vector"}
         self.documentation = {
@@ -87,12 +91,13 @@ class ClassifierServable(tf.Module):
         model, inputs = self._untracked.model, self._inputs(text)
         with self.weights.in_use([model]):
             transitions = model.encoder(inputs, training=False)["transitions"]
-        return {"brackets": brackets_from_transitions(tf.strings.split(without_brackets(text)), transitions)}
+        words = tf.strings.split(without_brackets(self._rewritten(text)))
+        return {"brackets": brackets_from_transitions(words, transitions)}
 
     def _check(self, text):
         """What `tfnmt.serving.export.Servable.checks` says."""
-        model, words = self._untracked.model, without_brackets(text)
-        problem = tf.where(words == "", _NO_WORDS, "")
+        model, words = self._untracked.model, without_brackets(self._rewritten(text))
+        problem = tf.where(without_brackets(text) == "", _NO_WORDS, "")
         if model.encoder_spec.needs_parses:
             problem = tf.where(are_brackets(text), problem, NO_TREE)
         return {"tokens": tf.cast(model.tokenizer.encode(words).row_lengths(), tf.int32), "problem": problem}
@@ -109,11 +114,16 @@ class ClassifierServable(tf.Module):
     @on_cpu
     def _inputs(self, text):
         """Strings [sentences] → a batch of them, as `tfnmt.data.example_batches` makes it."""
-        model, words = self._untracked.model, without_brackets(text)
+        model, text = self._untracked.model, self._rewritten(text)
+        words = without_brackets(text)
         has_words = tf.debugging.Assert(tf.reduce_all(words != ""), [_NO_WORDS])
         with tf.control_dependencies([has_words]):
             inputs = {"words": model.tokenizer.encode(words).to_tensor(PADDING)}
         return inputs | {"transitions": transitions_from_brackets(text)} if model.encoder_spec.needs_parses else inputs
+
+    def _rewritten(self, text):
+        """The text as the model reads it."""
+        return brackets_as_words(text) if self._untracked.model.configuration.brackets_as_words else text
 
 
 class _Untracked:

@@ -152,7 +152,7 @@ def _with_vectors(preset, vectors):
 def _read(preset, training_files, dev_files):
     """The training and dev `ExampleDataset`s; logs how many examples of each were skipped, and why."""
     c, spec = preset.model, ENCODERS[preset.model.encoder]
-    reader = SentenceReader(spec.trains_on_parses, preset.examples.broken_trees)
+    reader = SentenceReader(spec.trains_on_parses, preset.examples.broken_trees, c.brackets_as_words)
     examples = ExampleDataset(TASKS[c.task], training_files, reader, preset.examples.maximum_length)
     if spec.predicts_parses and not spec.trains_on_parses:  # its parses are compared with those of the dev files
         dev_examples = evaluation_dataset(c, dev_files)

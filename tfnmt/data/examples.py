@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeVar
 
 from tfnmt.errors import UserError
-from tfnmt.text.brackets import from_brackets
+from tfnmt.text.brackets import brackets_as_words, from_brackets
 
 Parsed = TypeVar("Parsed")
 
@@ -36,6 +36,8 @@ class SentenceReader(NamedTuple):
     """False: read the words only. Brackets are dropped without checking them; there need not be any."""
     broken_trees: Literal["error", "skip"] = "error"
     """Whether a tree that is broken or not binary is an error, or its example is skipped and counted."""
+    brackets_as_words: bool = False
+    """Read brackets as words, too; see `tfnmt.text.brackets.brackets_as_words`."""
 
     def read(self, text: str) -> Sentence:
         """The sentence, with its transitions if `parses`.
@@ -44,12 +46,13 @@ class SentenceReader(NamedTuple):
             UserError: the tree is broken, and that is an error.
             SkippedExampleError: there are no words, or the tree is broken and such examples are skipped.
         """
-        if self.parses:
-            return Sentence(*self.parse(from_brackets, text))
-        words = [word for word in text.split(" ") if word not in ("(", ")", "")]
+        words, transitions = self.parse(from_brackets, text) if self.parses else (_words(text), None)
         if not words:
             raise SkippedExampleError("empty")
-        return Sentence(words)
+        if self.brackets_as_words:
+            text = brackets_as_words(text)
+            words, transitions = from_brackets(text) if self.parses else (_words(text), None)
+        return Sentence(words, transitions)
 
     def parse(self, parser: Callable[[str], Parsed], text: str) -> Parsed:
         """`parser(text)`. A `UserError` that it raises is handled as `broken_trees` says; see `read`."""
@@ -59,3 +62,7 @@ class SentenceReader(NamedTuple):
             if self.broken_trees == "skip":
                 raise SkippedExampleError("with a broken tree") from error
             raise UserError(f"{error}; broken_trees=skip skips such examples") from error
+
+
+def _words(text):
+    return [word for word in text.split(" ") if word not in ("(", ")", "")]

@@ -20,6 +20,9 @@ PAD, SHIFT, REDUCE = 0, 1, 2
 
 # The tokenizers split at these too, so a word with one of them would become two.
 _OTHER_SPACE = re.compile(r"[\t\n\v\f\r]")
+_BRACKET = re.compile(r"(?<![^ \t\n\v\f\r])[()](?![^ \t\n\v\f\r])")
+BRACKETS_AS_WORDS = {"(": "( -LRB- ( (", ")": ") -RRB- ) )"}
+"""What `brackets_as_words` writes for a bracket. The words are those of the Penn Treebank."""
 _BRACKET_OR_WORD = re.compile(r"[()]|[^() ]+")
 
 
@@ -46,6 +49,15 @@ def from_brackets(text: str) -> tuple[list[str], list[int]]:
             children[-1] += 1
     _require_one_tree(children)
     return words, transitions
+
+
+def brackets_as_words(text: str) -> str:
+    """`( a b )` -> `( -LRB- ( ( a b ) -RRB- ) )`: brackets that are words as well, and leaves of the tree.
+
+    Without them the words of a formula are ambiguous: `not a or b` has two trees. So published parsers of logic and of
+    ListOps read them (Shen et al. 2019, arXiv:1910.11466).
+    """
+    return _BRACKET.sub(lambda bracket: BRACKETS_AS_WORDS[bracket[0]], text)
 
 
 def to_brackets(words: list[str], transitions: list[int]) -> str:

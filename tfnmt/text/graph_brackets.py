@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from tfnmt.devices import on_cpu
-from tfnmt.text.brackets import PAD, REDUCE, SHIFT
+from tfnmt.text.brackets import BRACKETS_AS_WORDS, PAD, REDUCE, SHIFT
 from tfnmt.text.transitions import are_trees, brackets_at_words
 
 NO_TREE = "each text must be one binary tree in brackets, with single spaces, such as ( ( A dog ) runs )"
@@ -16,6 +16,18 @@ def without_brackets(texts: tf.Tensor) -> tf.Tensor:
     tokens = tf.strings.split(texts)
     words = tf.ragged.boolean_mask(tokens, (tokens != "(") & (tokens != ")"))
     return tf.strings.reduce_join(words, axis=1, separator=" ")
+
+
+@on_cpu
+def brackets_as_words(texts: tf.Tensor) -> tf.Tensor:
+    """Strings [batch] → the same with brackets as words, too, as `tfnmt.text.brackets.brackets_as_words` writes them,
+    and single spaces.
+    """
+    tokens = tf.strings.split(texts)
+    written = tokens.values
+    for bracket, words in BRACKETS_AS_WORDS.items():
+        written = tf.where(tokens.values == bracket, words, written)
+    return tf.strings.reduce_join(tokens.with_values(written), axis=1, separator=" ")
 
 
 @on_cpu
