@@ -20,3 +20,10 @@ def share_processors(batches: int) -> None:
 def processors() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0))
+
+
+def use_threads(threads: int) -> None:
+    """Run so many operations at once, each on one thread, if TensorFlow has not computed yet."""
+    with contextlib.suppress(RuntimeError):
+        tf.config.threading.set_intra_op_parallelism_threads(1)
+        tf.config.threading.set_inter_op_parallelism_threads(threads)

@@ -107,6 +107,19 @@ def test_the_loss_with_a_common_reward_is_the_mean_likelihood_of_the_samples():
         made("rl-spinn", "listops", samples=1, reward="mean_likelihood")
 
 
+def test_running_averages_are_kept_over_batches_and_are_weights_of_the_model():
+    model = made("rl-spinn", "listops", baseline="running")
+    model.compile(keras.optimizers.SGD(0.1), run_eagerly=True)
+    for _ in range(2):
+        figures = model.train_on_batch(*batch_of(EXAMPLES["listops"]), return_dict=True)
+        assert np.isfinite(figures["loss"])
+    batches, mean, mean_square = (float(weight.numpy()) for weight in model.standardize.weights)
+    assert batches == 2 and mean < 0 < mean_square
+    assert {id(weight) for weight in model.standardize.weights} <= {id(weight) for weight in model.weights}
+    with pytest.raises(UserError, match="baseline=running: allowed is leave_one_out with reward=mean_likelihood"):
+        made("rl-spinn", "listops", baseline="running", reward="mean_likelihood")
+
+
 @pytest.mark.parametrize(
     "encoder, task",
     [("cnn", "snli"), ("gru", "sst"), ("spinn-pi-nt", "snli"), ("spinn-pi-nt", "sst"), ("spinn", "listops")],

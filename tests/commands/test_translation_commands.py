@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import math
+import re
 import signal
 import subprocess
 import sys
@@ -193,7 +194,8 @@ def test_translate_answers_while_it_is_fed_and_stops_quietly_when_nobody_listens
     process.stdin.write(window)
     process.stdin.close()
     errors = process.stderr.read()
-    assert (process.wait(), errors) == (128 + signal.SIGPIPE, b"")
+    assert process.wait() == 128 + signal.SIGPIPE
+    assert re.fullmatch(rb"processes: 1, threads of each: \d+, device: \S+\n", errors)
 
 
 def test_evaluate_prints_one_object(model, files, monkeypatch):

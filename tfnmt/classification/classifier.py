@@ -85,6 +85,7 @@ class Classifier(MicroBatchTraining, keras.Model):
             self.seeds = keras.random.SeedGenerator()
             if c.baseline == "running":
                 self.standardize = RunningStandardization(name="standardize")
+                self.standardize.build(None)
         self.supports_jit = False  # XLA would compile every shape of a batch anew
         self.predictor = Predictor(self)
 

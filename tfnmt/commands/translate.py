@@ -4,11 +4,14 @@ Of several models, all trained with the same tokenizers, the mean of their proba
 """
 
 import argparse
+import logging
 import sys
 from typing import TextIO
 
-from tfnmt.commands.parser import CommandParser
+from tfnmt.commands.parser import CommandParser, positive
 from tfnmt.commands.search_options import add_translation_options, search_configuration
+
+logger = logging.getLogger(__name__)
 
 
 def add_options(parser: CommandParser) -> None:
@@ -17,25 +20,34 @@ def add_options(parser: CommandParser) -> None:
     add("--model", required=True, nargs="+", metavar="DIR", help="the model directory, or several: an ensemble")
     add_translation_options(parser)
     add("--prefix-file", metavar="F", help="what each translation is to begin with, whole words, line by line; .gz too")
+    add("--processes", type=positive, default=1, metavar="N", help="processes, each with the model (default: 1)")
+    add("--threads", type=positive, metavar="N", help="threads of each process (default: all processors, divided)")
+    add("--device", metavar="D", help="cpu, or gpu:0, gpu:1, … (default: the first GPU, or the CPU without one)")
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
-    import tfnmt
     from tfnmt.data.lines import read_lines
-    from tfnmt.threads import processors, share_processors
+    from tfnmt.devices import use_device
+    from tfnmt.threads import processors, use_threads
     from tfnmt.translation.formatting import formatted
-    from tfnmt.translation.searcher import Searcher
-    from tfnmt.translation.shortlist import load_shortlist
-    from tfnmt.translation.streaming import translate_stream
+    from tfnmt.translation.processes import Work, load_searcher, translate_in_processes
+    from tfnmt.translation.streaming import WINDOW, translate_stream, windows
 
-    share_processors(processors())  # the searcher has a batch for each
+    processes = arguments.processes
+    threads = arguments.threads or max(1, processors() // processes)
+    use_threads(threads)  # the searcher has a batch for each
     configuration = search_configuration(arguments)
-    models = [tfnmt.load(directory, "translator") for directory in arguments.model]
-    shortlist = load_shortlist(arguments.shortlist) if arguments.shortlist else None
-    searcher = Searcher(models, configuration, shortlist)
+    device = use_device(arguments.device)
+    logger.info("processes: %d, threads of each: %d, device: %s", processes, threads, device)
+    work = Work(arguments.model, configuration, arguments.shortlist, arguments.batch_size, threads, arguments.device)
+    searcher = load_searcher(work)
     prefixes = read_lines(arguments.prefix_file) if arguments.prefix_file else None
-    stream = translate_stream(searcher, sys.stdin.buffer, arguments.batch_size, prefixes)
+    lines = searcher, sys.stdin.buffer, arguments.batch_size, prefixes
+    if processes == 1:
+        stream = translate_stream(*lines)
+    else:  # smaller windows, so that a short text is shared out, too
+        stream = translate_in_processes(work, windows(*lines, max(1, WINDOW // (4 * processes))), processes)
     for number, found in enumerate(_with_progress(stream, output)):
         for line in formatted(number, found, configuration.n_best, arguments.scores):
             print(line, file=output, flush=True)

@@ -65,6 +65,13 @@ class TranslatorConfiguration(Configuration):
         lt=1,
     )
     output_dropout: float = Field(0.0, description="part of what words are scored from dropped", ge=0, lt=1)
+    scheduled_sampling: float = Field(
+        0.0,
+        description="part of the words that the decoder reads in training which are drawn from the model itself in"
+        " place of the given ones; it then learns to go on from its own mistakes",
+        ge=0,
+        le=1,
+    )
     maximum_source_length: int = Field(
         400,
         description="tokens of a source sentence that are read; what is longer is cut, with a warning",

@@ -36,12 +36,24 @@ def translate_stream(
         UserError: a line is not UTF-8, or there are not as many prefixes as lines; names the line. All lines before it
             are translated first.
     """
+    for texts, of_window in windows(searcher, lines, batch_size, prefixes):
+        yield from searcher.translate(texts, batch_size, of_window)
+
+
+def windows(
+    searcher: Searcher,
+    lines: Iterable[bytes],
+    batch_size: int,
+    prefixes: Iterable[str] | None = None,
+    batches: int = WINDOW,
+) -> Iterator[tuple[list[str], list[str] | None]]:
+    """The texts of so many batches, and their prefixes or None; arguments and errors as for `translate_stream`."""
     tokenizer, maximum_length = searcher.ensemble.source_tokenizer, searcher.ensemble.maximum_source_length
     sentences = truncate_long(decode_lines(lines, "standard input"), tokenizer, maximum_length, "standard input")
     pairs = zip(sentences, itertools.repeat(None)) if prefixes is None else _with_prefixes(sentences, prefixes)
-    for window in batch_lines(pairs, WINDOW * batch_size):
+    for window in batch_lines(pairs, batches * batch_size):
         texts, of_window = map(list, zip(*window, strict=True))
-        yield from searcher.translate(texts, batch_size, None if prefixes is None else of_window)
+        yield texts, None if prefixes is None else of_window
 
 
 def truncate_long(

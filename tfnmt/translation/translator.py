@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfnmt.configuration import from_json
 from tfnmt.layers.decoder import Decoder
+from tfnmt.layers.drawn_words import DrawnWords
 from tfnmt.layers.encoder import Encoder
 from tfnmt.text.framing import encode_source
 from tfnmt.text.tokenizers import Tokenizer, tokenizer_from_config
@@ -91,13 +92,18 @@ class Translator(MicroBatchTraining, keras.Model):
         self.encoder.build(None)
         self.decoder.build(None, {"summary": (None, self.encoder.output_size)})
         self.built = True
+        if c.scheduled_sampling:
+            self.drawn_words = DrawnWords(c.scheduled_sampling, name="drawn_words")
         self.supports_jit = False  # batches come in many shapes, and XLA would compile each of them anew
         # Not a dictionary: a SavedModel cannot keep one with such keys.
         self._searchers = functools.cache(functools.partial(Searcher, self))
 
     def call(self, inputs: dict[str, tf.Tensor], training: bool = False) -> tf.Tensor:
         """Logits [batch, target_length, target_vocabulary_size] of `inputs` {"source", "target"}, as the class says."""
-        return self.decoder(inputs["target"], self.encoder(inputs["source"], training=training), training=training)
+        encoded, target = self.encoder(inputs["source"], training=training), inputs["target"]
+        if training and self.configuration.scheduled_sampling:
+            target = self.drawn_words(target, self.decoder(target, encoded))
+        return self.decoder(target, encoded, training=training)
 
     def loss_terms(self, x: Any, y: tf.Tensor, y_pred: tf.Tensor) -> list[tuple[tf.Tensor, tf.Tensor]]:
         """The `MaskedCrossEntropy` given to `compile`, and the number of words or sentences that it is the mean of; see
