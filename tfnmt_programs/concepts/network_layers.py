@@ -8,24 +8,18 @@ from matplotlib.figure import Figure
 from matplotlib.patches import ConnectionPatch
 
 from tfnmt.inspection.figures import BLUE, ORANGE, new_figure
-from tfnmt_programs.concepts.backpropagation import ACTIVATIONS, Weights, backward, forward
+from tfnmt_programs.concepts.backpropagation import ACTIVATIONS, Weights, forward
 from tfnmt_programs.concepts.drawing import show_map
-from tfnmt_programs.concepts.vanishing_gradient import rings
+from tfnmt_programs.concepts.vanishing_gradient import fit, rings
 
-UNITS = (4, 4)
+UNITS = (6, 4)
 
 
-def learned_weights(steps: int = 4000, rate: float = 0.5, seed: int = 4) -> Weights:
-    """Those of a net 2 → 4 → 4 → 1 of sigmoids after so many steps of gradient descent on 800 points."""
+def learned_weights(steps: int = 3000, seed: int = 1) -> Weights:
+    """Those of a net 2 → 6 → 4 → 1 of sigmoids after so many steps of Adam on 2,000 points."""
     random, sizes = np.random.default_rng(seed), (2, *UNITS, 1)
     weights = [(random.normal(0, 1.5, size), np.zeros(size[1])) for size in zip(sizes, sizes[1:], strict=False)]
-    x, y = rings(800, seed)
-    f = ACTIVATIONS["sigmoid"]
-    for _ in range(steps):
-        gradients = backward(*forward(x, weights, f), weights, y, f)
-        for pair, gradient in zip(weights, gradients, strict=True):
-            for part, d in zip(pair, gradient, strict=True):
-                part -= rate * d
+    fit(weights, *rings(2000, seed), "sigmoid", steps, rate=0.02, seed=seed)
     return weights
 
 
@@ -51,11 +45,11 @@ def show() -> tuple[Figure, str]:
         count = values.shape[-1]
         row = []
         for unit in range(count):
-            place = 0.46 + 0.215 * ((count - 1) / 2 - unit)
-            axes = figure.add_axes((0.03 + 0.26 * column, place - 0.085, 0.16, 0.17))
+            place = 0.49 + 0.148 * ((count - 1) / 2 - unit)
+            axes = figure.add_axes((0.05 + 0.26 * column, place - 0.065, 0.12, 0.13))
             show_map(axes, values[:, :, unit], "")
             row.append(axes)
-        figure.text(0.11 + 0.26 * column, 0.93, name, ha="center")
+        figure.text(0.11 + 0.26 * column, 0.95, name, ha="center")
         drawn.append(row)
     for layer, (W, _) in enumerate(weights):
         for (i, j), weight in np.ndenumerate(W):
@@ -77,4 +71,4 @@ def show() -> tuple[Figure, str]:
         "each square: a unit's response over the plane; lines: weights, blue positive, orange negative",
         ha="center",
     )
-    return figure, f"2 inputs, two hidden layers of 4 sigmoids, 1 output: {right:.1%} of 1,000 new points right"
+    return figure, f"2 inputs, hidden layers of 6 and 4 sigmoids, 1 output: {right:.1%} of 1,000 new points right"

@@ -10,11 +10,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tfnmt.inspection.figures import BLUE, ORANGE, new_figure
-from tfnmt_programs.concepts.backpropagation import ACTIVATIONS, Weights, backward, cross_entropy, forward
+from tfnmt_programs.concepts.backpropagation import ACTIVATIONS, Weights, backward, forward
 
 UNITS = 24
 DEPTHS = (1, 2, 3, 5, 7, 10, 15, 20, 25, 30)
 STEPS, BATCH = 1500, 64
+RATES = {"sigmoid": 0.02, "ReLU": 0.003}
+"""Learning rates, for each activation one at which it learns well where it learns."""
 
 
 def rings(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -41,11 +43,9 @@ def gradient_norms(layers: int, activation: str, seed: int = 1) -> np.ndarray:
     return np.array([np.linalg.norm(dW) for dW, _ in gradients[:-1]])
 
 
-def train(layers: int, activation: str, steps: int = STEPS, seed: int = 1, rate: float = 0.003) -> float:
-    """The share of 1,000 new points that are right after so many steps of Adam (Kingma and Ba 2015)."""
-    f, weights = ACTIVATIONS[activation], new_weights(layers, activation, seed)
-    x, y = rings(2000, seed + 1)
-    random = np.random.default_rng(seed + 2)
+def fit(weights: Weights, x: np.ndarray, y: np.ndarray, activation: str, steps: int, rate: float, seed: int) -> None:
+    """Change the weights by so many steps of Adam (Kingma and Ba 2015) on batches of `BATCH` points."""
+    f, random = ACTIVATIONS[activation], np.random.default_rng(seed)
     moments = [[(np.zeros_like(part), np.zeros_like(part)) for part in pair] for pair in weights]
     for step in range(1, steps + 1):
         drawn = random.integers(len(x), size=BATCH)
@@ -55,14 +55,15 @@ def train(layers: int, activation: str, steps: int = STEPS, seed: int = 1, rate:
                 mean += 0.1 * (d - mean)
                 square += 0.001 * (d * d - square)
                 part -= rate * mean / (1 - 0.9**step) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+
+
+def train(layers: int, activation: str, steps: int = STEPS, seed: int = 1) -> float:
+    """The share of 1,000 new points that are right after so many steps."""
+    weights = new_weights(layers, activation, seed)
+    fit(weights, *rings(2000, seed + 1), activation, steps, RATES[activation], seed + 2)
     new_x, new_y = rings(1000, seed + 3)
-    return float(np.mean((forward(new_x, weights, f)[0][-1][:, 0] > 0) == new_y))
-
-
-def first_loss(layers: int, activation: str, seed: int = 1) -> float:
-    """The loss before training, on 500 points."""
-    x, y = rings(500, seed)
-    return cross_entropy(forward(x, new_weights(layers, activation, seed), ACTIVATIONS[activation])[0][-1], y)
+    logits = forward(new_x, weights, ACTIVATIONS[activation])[0][-1][:, 0]
+    return float(np.mean((logits > 0) == new_y))
 
 
 def show(depths: Sequence[int] = DEPTHS, steps: int = STEPS) -> tuple[Figure, str]:
