@@ -5,6 +5,7 @@
 #              of a spinn and an rl-spinn, BOARD, that of a translator with logs (its TensorBoard, by Chromium), and
 #              COMPARED, translators, with SOURCE and TARGET, the test files they are compared on
 # make docs    the site of README.md and docs/, in site/: open site/index.html
+# make book    the pages on the three posts as one printable PDF, book.pdf; it needs Chromium
 # make test    the tests
 # make soak    for an hour or more: training under random kills, a server under load; compared with what must come out
 # make fuzz    random inputs for everything that reads bytes from outside: FUZZ_INPUTS of each kind, by FUZZ_SEED; then
@@ -20,7 +21,7 @@ FUZZ_SEED ?= 1
 RUN = .venv/bin/python
 TFNMT = $(RUN) -m tfnmt
 
-.PHONY: environment demo board figures docs test soak fuzz check format clean
+.PHONY: environment demo board figures docs book test soak fuzz check format clean
 
 environment: .venv/installed
 
@@ -46,6 +47,11 @@ board: environment
 figures: environment
 	$(TFNMT) concepts --output docs/figures --format png
 	$(TFNMT) plot saddle --output docs/figures/saddle.png
+	$(TFNMT) plot surfaces --output docs/figures/surfaces.png
+	$(TFNMT) plot function-graph --output docs/figures/function_graph.png
+	$(TFNMT) plot batch-graph --output docs/figures/batch_graph.png
+	$(TFNMT) plot tree-lstm --output docs/figures/tree_lstm.png
+	$(TFNMT) translation-steps --output docs/figures
 	$(TFNMT) plot stack --output docs/figures/stack.png
 	$(TFNMT) plot batch --output docs/figures/batch.png
 	$(TFNMT) plot graphs --output docs/figures/graphs.png
@@ -62,6 +68,9 @@ figures: environment
 docs: environment
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet
 	@echo "site/index.html"
+
+book: environment
+	$(TFNMT) book --output book.pdf
 
 test: environment
 	$(RUN) -m pytest --numprocesses 3 --dist loadfile

@@ -1,6 +1,7 @@
 """What a function computes, operation by operation, when it runs eagerly."""
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import tensorflow as tf
 
@@ -38,3 +39,38 @@ def _of_matrix_product(operation: str | bytes, inputs: Sequence[tf.Tensor], outp
     if tf.compat.as_str(operation) not in ("MatMul", "BatchMatMul", "BatchMatMulV2"):
         return 0
     return int(tf.size(inputs[0])) * outputs[0].shape[-1]  # [..., m, k] × [..., k, n]: m · k · n
+
+
+class Operation(NamedTuple):
+    """One operation that ran eagerly."""
+
+    name: str
+    """Its type, such as "MatMul"."""
+    inputs: tuple[tf.Tensor, ...]
+    outputs: tuple[tf.Tensor, ...]
+
+
+def recorded_operations(function: Callable[[], object]) -> list[Operation]:
+    """The operations that a function runs, in their order. The tensors are kept, so that their `id`s stay theirs."""
+    found = []
+
+    def add(operation, inputs, attributes, outputs, name=None, graph=None):
+        if graph is None:
+            found.append(Operation(tf.compat.as_str(operation), tuple(inputs), tuple(outputs)))
+
+    op_callbacks.add_op_callback(add)
+    try:
+        function()
+    finally:
+        op_callbacks.remove_op_callback(add)
+    return found
+
+
+def parents_of_operations(operations: Sequence[Operation]) -> list[list[int]]:
+    """For each operation, the indices of those whose outputs it reads."""
+    made_by: dict[int, int] = {}
+    parents = []
+    for number, operation in enumerate(operations):
+        parents.append(sorted({made_by[id(x)] for x in operation.inputs if id(x) in made_by}))
+        made_by |= {id(x): number for x in operation.outputs}
+    return parents

@@ -29,6 +29,7 @@ LIBRARY_VERBS = {
 }
 PROGRAM_VERBS = {
     "benchmark": "how fast it is, beside other toolkits",
+    "book": "the pages on the three posts as one PDF",
     "compare-graphs": "the same models as static graphs and define-by-run",
     "concepts": "the core concepts of deep learning, in pictures",
     "cost": "the multiplications of a translator, part by part",
@@ -37,6 +38,7 @@ PROGRAM_VERBS = {
     "repeat": "a training and its evaluations with several seeds, and a table",
     "screenshots": "pictures of TensorBoard on a run's logs",
     "soak": "training under random kills, compared with an undisturbed run",
+    "translation-steps": "a sentence's way through an encoder-decoder, in pictures",
     "soak-server": "a server under minutes of load, good and bad",
 }
 VERBS = LIBRARY_VERBS | PROGRAM_VERBS

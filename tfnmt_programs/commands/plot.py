@@ -7,6 +7,7 @@ from typing import TextIO
 from tfnmt.commands.figures import print_figures
 from tfnmt.commands.parser import CommandParser, positive
 from tfnmt.errors import UserError
+from tfnmt_programs.commands.post_figures import add_post_figures
 
 
 def add_options(parser: CommandParser) -> None:
@@ -21,10 +22,9 @@ def add_options(parser: CommandParser) -> None:
         add_batch,
         add_graphs,
         add_growth,
-        add_saddle,
-        add_surfaces,
     ):
         add(figures)
+    add_post_figures(figures, add_figure)
 
 
 def add_figure(figures, name, draw, meaning, endings=".png or .svg"):
@@ -232,32 +232,6 @@ def parsed(brackets):
         return from_brackets(brackets)
     except UserError as error:
         raise UserError(f"--brackets {brackets!r}: {error}") from None
-
-
-def add_saddle(figures):
-    add_figure(figures, "saddle", draw_saddle, "optimizers at a saddle point", ".png, .svg, or .gif to see it move")
-
-
-def draw_saddle(arguments, output):
-    from tfnmt_programs.figures.saddle import write_saddle
-
-    for name, steps in write_saddle(arguments.output).items():
-        print(f"{name}\t{'not within the steps drawn' if steps is None else f'{steps} steps'}", file=output)
-
-
-def add_surfaces(figures):
-    add_figure(figures, "surfaces", draw_surfaces, "optimizers in a long valley, on Beale's function, on noisy moons")
-
-
-def draw_surfaces(arguments, output):
-    from tfnmt.inspection.figures import save
-    from tfnmt_programs.figures import surfaces
-
-    figure, rest = surfaces.draw_surfaces()
-    save(figure, arguments.output)
-    for surface, found in rest.items():
-        for name, above in found.items():
-            print(f"{surface}\t{name}\t{above:.2g} above the minimum after {surfaces.STEPS} steps", file=output)
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:

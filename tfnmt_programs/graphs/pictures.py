@@ -1,6 +1,7 @@
 """A traced graph as a picture, beside the tree of calls that define-by-run makes of one sentence."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -45,7 +46,7 @@ def draw_static_and_by_run() -> Figure:
     _draw_graph(body, body_nodes, "static: the body of its loop,\nrun once for each level of the trees", labels=True)
     _draw_calls(calls, words, transitions)
     calls.set_title("define-by-run: the calls for this sentence,\nmade anew for every one")
-    handles = [matplotlib.lines.Line2D([], [], marker="o", linestyle="", color=_color(kind)) for kind in _kinds()]
+    handles = [matplotlib.lines.Line2D([], [], marker="o", linestyle="", color=color_of(kind)) for kind in _kinds()]
     figure.legend(handles, _kinds(), loc="outside lower center", ncols=len(handles), frameon=False)
     return figure
 
@@ -71,7 +72,7 @@ def _draw_graph(axes, nodes, title, labels=False):
     for node in nodes:
         x, y = places[node.name]
         kind = _kind(node)
-        axes.scatter(x, y, s=80 if kind == "loop" else 14, color=_color(kind), zorder=2)
+        axes.scatter(x, y, s=80 if kind == "loop" else 14, color=color_of(kind), zorder=2)
         if labels and kind in ("product", "gates", "rows read and written"):
             axes.annotate(node.op, (x, y), fontsize=6, rotation=20, xytext=(3, 2), textcoords="offset points")
     axes.set_title(title)
@@ -157,5 +158,6 @@ def _kinds():
     return [*KINDS, OTHERS]
 
 
-def _color(kind):
+def color_of(kind: str) -> Any:
+    """The colour of a kind of operation, one of `KINDS` or `OTHERS`."""
     return "0.75" if kind == OTHERS else matplotlib.colormaps["plasma"](0.18 * list(KINDS).index(kind))

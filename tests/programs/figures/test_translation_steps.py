@@ -1,0 +1,57 @@
+"""One sentence through an encoder–decoder: the numbers drawn are the model's; and the TreeLSTM's picture."""
+
+import numpy as np
+import pytest
+
+from tests.commands.calls import call
+from tfnmt.errors import UserError
+from tfnmt_programs.figures import translation_steps
+from tfnmt_programs.figures.translation_steps import draw_next_word, draw_words, small_model, walk
+from tfnmt_programs.figures.tree_lstm_picture import example, gates_by_hand
+
+
+@pytest.fixture(scope="module")
+def model():
+    return small_model(epochs=1, pairs=64)
+
+
+def test_scores_are_dot_products_of_words_and_states(model):
+    found = walk(model)
+    expected = found.z @ found.w.T + model.decoder.b.numpy()
+    np.testing.assert_allclose(found.scores, expected, atol=1e-5)
+    np.testing.assert_allclose(found.p.sum(axis=1), 1, rtol=1e-5)
+    np.testing.assert_array_equal(
+        found.h[-1], model.encoder(model.source_ids([translation_steps.SENTENCE]))["summary"][0]
+    )
+    assert found.source == ["The", "small", "dog", "sees", "a", "red", "ball", ".", "</s>"]
+    assert len(found.target) == len(found.z) == len(found.u)
+
+
+def test_one_hot_words_are_equidistant_and_their_vectors_are_not(model):
+    _, spread = draw_words(walk(model))
+    assert spread["1-of-K"] == 0 and spread["E w_i"] > 0.1
+
+
+def test_draws_are_as_frequent_as_they_are_probable(model):
+    _, shown = draw_next_word(walk(model), step=1)
+    assert shown["sum of p"] == pytest.approx(1, abs=1e-5) and shown["drawn"] == pytest.approx(shown["p"], abs=0.06)
+
+
+def test_the_command_draws_three_pictures(model, monkeypatch, tmp_path):
+    monkeypatch.setattr(translation_steps, "small_model", lambda: model)
+    printed = call("translation-steps", "--output", tmp_path, "--step", 1)
+    assert {path.name for path in tmp_path.iterdir()} == {"encoder_decoder.png", "words.png", "next_word.png"}
+    assert printed.startswith("The small dog sees a red ball . </s> -> ")
+
+
+def test_only_the_posts_form_is_drawn():
+    from tests.translation.test_searcher import made
+
+    with pytest.raises(UserError, match="attention"):
+        walk(made())
+
+
+def test_the_gates_of_the_picture_are_the_layers():
+    compose, h, c, e = example()
+    by_layer, _ = compose((h[np.newaxis], c[np.newaxis]), e[np.newaxis])
+    np.testing.assert_allclose(gates_by_hand(compose, h, c, e)["h"], by_layer[0], atol=1e-6)

@@ -1,0 +1,35 @@
+"""Graphs recorded from code that runs: a function's values and gradients by hand, and a batch of two up to its loss."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfnmt_programs.graphs.recorded import batch_graph, draw_function_graph, function_graph
+from tfnmt_programs.operations import parents_of_operations, recorded_operations
+
+
+def test_each_operation_reads_those_that_made_its_inputs():
+    a, b = tf.constant(2.0), tf.constant(3.0)
+    operations = recorded_operations(lambda: (a * b) + tf.square(a * b))
+    assert [operation.name for operation in operations] == ["Mul", "Mul", "Square", "AddV2"]
+    assert parents_of_operations(operations) == [[], [], [1], [0, 2]]
+
+
+def test_values_and_gradients_of_a_function_by_hand():
+    """(tanh(0.5 · 2 − 0.25) − 1)²: backward 1, 2d, 2d, 2d (1 − tanh²), the same."""
+    operations, gradients, value = function_graph()
+    h = np.tanh(0.75)
+    d = h - 1
+    assert [operation.name for operation in operations] == ["Mul", "AddV2", "Tanh", "Sub", "Square"]
+    assert value == pytest.approx(d**2, rel=1e-5)
+    expected = [2 * d * (1 - h**2), 2 * d * (1 - h**2), 2 * d, 2 * d, 1]
+    np.testing.assert_allclose(gradients, expected, rtol=1e-5)
+    assert len(draw_function_graph().axes) == 1
+
+
+def test_the_graph_of_a_batch_leads_to_the_loss():
+    operations, backward = batch_graph(units=3)
+    parents = parents_of_operations(operations)
+    assert backward > 100 and len(operations) > 100
+    assert operations[-1].outputs[0].shape == () and parents[-1]
+    assert all(parent < number for number, above in enumerate(parents) for parent in above)

@@ -1,0 +1,24 @@
+"""Print the pages that retell the three posts as one PDF with all pictures, by a Chromium that shows no window."""
+
+import argparse
+from pathlib import Path
+from typing import TextIO
+
+from tfnmt.commands.parser import CommandParser
+
+IMPORT_TENSORFLOW = False
+
+
+def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
+    parser.add_argument("--output", required=True, metavar="F", help="the .pdf")
+    parser.add_argument("--pages", default="docs", metavar="DIR", help="the folder of the pages (default: docs)")
+    parser.add_argument("--chromium", default="chromium", metavar="F", help="the browser (default: chromium)")
+
+
+def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
+    from tfnmt_programs.book import write_book
+
+    write_book(arguments.pages, arguments.output, chromium=arguments.chromium)
+    print(f"{arguments.output}: {Path(arguments.output).stat().st_size / 1e6:.1f} MB", file=output)

@@ -1,0 +1,154 @@
+"""Computation graphs recorded while code runs: Figures 1 and 3 of Bradbury's post (2017).
+
+Every operation that runs is a node, and reads the nodes above it. Walked from the loss upward, each node's gradient is
+made from those of the nodes below: nothing is computed twice.
+"""
+
+from collections.abc import Sequence
+
+import keras
+import numpy as np
+import tensorflow as tf
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tfnmt.classification.losses import classification_loss
+from tfnmt.data.example_batches import sentence_batch
+from tfnmt.data.examples import Sentence
+from tfnmt.define_by_run import spinn as spinn_by_run
+from tfnmt.inspection.figures import BLUE, RED, new_figure
+from tfnmt.layers.feedforward import MultilayerPerceptron, pair_features
+from tfnmt.text.brackets import from_brackets
+from tfnmt.text.tokenizers import WordTokenizer
+from tfnmt_programs.graphs.cases import make_cases
+from tfnmt_programs.graphs.pictures import KINDS, OTHERS, color_of, depths
+from tfnmt_programs.operations import Operation, parents_of_operations, recorded_operations
+
+PREMISE = "( ( Two dogs ) ( ( are ( running ( through ( a field ) ) ) ) . ) )"
+HYPOTHESIS = "( There ( ( are ( animals outdoors ) ) . ) )"
+"""The first pair of the post's example, with trees in the manner of SNLI."""
+
+
+def function_graph() -> tuple[list[Operation], list[np.ndarray], float]:
+    """(tanh(w x + b) − y)² at x = 2, w = 0.5, b = −0.25, y = 1, recorded while it runs.
+
+    Returns:
+        The operations, the gradient of the last one's output by each one's output, and the value.
+    """
+    x, w, b, y = (tf.constant(number) for number in (2.0, 0.5, -0.25, 1.0))
+    with tf.GradientTape() as tape:
+        tape.watch([x, w, b, y])
+        operations = recorded_operations(lambda: tf.square(tf.tanh(w * x + b) - y))
+        values = [operation.outputs[0] for operation in operations]
+    gradients = tape.gradient(values[-1], values)
+    return operations, [gradient.numpy() for gradient in gradients], float(values[-1])
+
+
+def draw_function_graph() -> Figure:
+    """Figure 1: the function as a graph, its values on the way down and its gradients on the way back."""
+    operations, gradients, value = function_graph()
+    names = {"Mul": "w · x", "AddV2": "+ b", "Tanh": "tanh", "Sub": "− y", "Square": "( )²"}
+    inputs = {"Mul": "x = 2, w = 0.5", "AddV2": "b = −0.25", "Sub": "y = 1"}
+    figure = new_figure(9.5, 2.7)
+    axes = figure.subplots()
+    for place, (operation, gradient) in enumerate(zip(operations, gradients, strict=True)):
+        box = {"boxstyle": "round,pad=0.5", "facecolor": "white"}
+        axes.text(place, 0, names[operation.name], ha="center", va="center", bbox=box)
+        axes.text(place, 0.45, f"{float(operation.outputs[0]):.4f}", color=BLUE, ha="center")
+        axes.text(place, -0.55, f"{float(gradient):.4f}", color=RED, ha="center")
+        if operation.name in inputs:
+            axes.text(place, 0.85, inputs[operation.name], ha="center", fontsize=9, color="0.4")
+        if place:
+            axes.annotate("", (place - 0.3, 0.1), (place - 0.7, 0.1), arrowprops={"arrowstyle": "->", "color": BLUE})
+            axes.annotate("", (place - 0.7, -0.1), (place - 0.3, -0.1), arrowprops={"arrowstyle": "->", "color": RED})
+    axes.text(-0.85, 0.45, "value", color=BLUE, ha="center")
+    axes.text(-0.85, -0.55, "gradient", color=RED, ha="center")
+    axes.set(xlim=(-1.2, len(operations) - 0.4), ylim=(-0.8, 1.1))
+    axes.set_title(f"(tanh(w x + b) − y)² = {value:.4f}: forward in blue, backward in red", fontsize=11)
+    axes.axis("off")
+    return figure
+
+
+def batch_graph(units: int = 8) -> tuple[list[Operation], int]:
+    """What SPINN's define-by-run form runs for the post's pair as a batch of two sentences, up to the loss.
+
+    Returns:
+        The operations forward, and how many ran for the gradient of all weights.
+    """
+    keras.utils.set_random_seed(1)
+    encoder = make_cases()["spinn-pi"].make(units)
+    head = MultilayerPerceptron(3, units)
+    head.build((None, 4 * units))
+    trees = [from_brackets(brackets) for brackets in (PREMISE, HYPOTHESIS)]
+    tokenizer = WordTokenizer(sorted({word for words, _ in trees for word in words}))
+    batch = sentence_batch([Sentence(*tree) for tree in trees], tokenizer)
+    variables = [variable.value for variable in (*encoder.trainable_variables, *head.trainable_variables)]
+    losses = []
+
+    def forward():
+        roots = spinn_by_run.encode(encoder, batch)["root"]
+        losses.append(classification_loss(tf.constant([0]), head(pair_features(roots))))
+
+    with tf.GradientTape() as tape:
+        operations = recorded_operations(forward)
+    backward = recorded_operations(lambda: tape.gradient(losses[0], variables))
+    return operations, len(backward)
+
+
+def draw_batch_graph() -> tuple[Figure, dict[str, int]]:
+    """Figure 3: the computation graph of a batch of two, whole and a small section, and how many operations it has."""
+    operations, backward = batch_graph()
+    parents = parents_of_operations(operations)
+    last = len(operations) - 1
+    needed = _ancestors(parents, last)
+    figure = new_figure(13, 8)
+    whole, section = figure.subplots(1, 2, width_ratios=[1.6, 1])
+    drawn = sorted(needed)
+    _draw(whole, operations, parents, drawn)
+    whole.set_title(f"all {len(drawn)} operations that lead to the loss (bottom)", fontsize=11)
+    first = next(i for i in drawn if operations[i].name == "MatMul" and len(_ancestors(parents, i)) > 40)
+    near = [i for i in drawn if first <= i < first + 34]
+    _draw(section, operations, parents, near, labels=True)
+    section.set_title("a small section: one step of the tracker and one reduce", fontsize=11)
+    figures = {"operations forward": len(operations), "that lead to the loss": len(drawn), "backward": backward}
+    handles = [whole.scatter([], [], color=color_of(kind), label=kind) for kind in (*KINDS, OTHERS)]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+    return figure, figures
+
+
+def _ancestors(parents, node):
+    found, waiting = {node}, [node]
+    while waiting:
+        for parent in parents[waiting.pop()]:
+            if parent not in found:
+                found.add(parent)
+                waiting.append(parent)
+    return found
+
+
+def _draw(
+    axes: Axes, operations: Sequence[Operation], parents: list[list[int]], chosen: list[int], labels: bool = False
+) -> None:
+    """These operations from top to bottom, each below all that it reads."""
+    among = {str(i): [str(p) for p in parents[i] if p in set(chosen)] for i in chosen}
+    depth, rows, places = depths(among), {}, {}
+    for name in sorted(among, key=depth.get, reverse=True):  # weights stand right above the first that reads them
+        below = [depth[other] for other, above in among.items() if name in above]
+        if not among[name] and below:
+            depth[name] = min(below) - 1
+    for name in among:
+        rows.setdefault(depth[name], []).append(name)
+    for level in sorted(rows):
+        wanted = {name: np.mean([places[p][0] for p in among[name]] or [0]) for name in rows[level]}
+        for i, name in enumerate(sorted(rows[level], key=wanted.get)):
+            places[name] = (i - (len(rows[level]) - 1) / 2, -level)
+    for name, above in among.items():
+        for other in above:
+            axes.plot(*zip(places[name], places[other], strict=True), color="0.8", linewidth=0.5, zorder=1)
+    for name, place in places.items():
+        kind = next((kind for kind, names in KINDS.items() if operations[int(name)].name in names), OTHERS)
+        axes.scatter(*place, s=30 if labels else 9, color=color_of(kind), zorder=2)
+        if labels:
+            options = {"fontsize": 7, "xytext": (4, 2), "textcoords": "offset points"}
+            axes.annotate(operations[int(name)].name, place, **options)
+    axes.axis("off")
