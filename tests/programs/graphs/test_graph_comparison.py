@@ -35,7 +35,7 @@ def comparison(*points):
 
 
 def test_both_ways_are_equal():
-    found = compare(make_cases()["rl-spinn"], units=3, batch_sizes=[2], lengths=[4], repetitions=1)
+    found = compare(make_cases()["rl-spinn"], units=3, batch_sizes=[2], lengths=[4], repetitions=1, dtype="float64")
     assert found.equal
     assert found.nodes > 100 > found.model_lines > 0 < found.loop_lines
     (only,) = found.points
@@ -47,6 +47,8 @@ def test_what_differs_is_not_equal():
     assert comparison(point()).equal
     assert not comparison(point(), point(output_difference=1e-4)).equal
     assert not comparison(point(gradient_difference=1e-3)).equal
+    by_rounding = comparison(point(gradient_difference=1e-6))
+    assert by_rounding.equal and not replace(by_rounding, dtype="float64").equal
 
 
 def test_nodes_of_loops_count_too():
