@@ -58,3 +58,6 @@ def test_files_are_named_together():
     for options, missing in ((["--train", "F"], "--dev"), (["--dev", "F"], "--train")):
         with pytest.raises(UserError, match=f"{missing} is missing"):
             call("train-classifier", "--output", "O", "--task", "sst", "--encoder", "bag", *options)
+    with pytest.raises(UserError, match="--words: means nothing without --vectors"):
+        options = ["--train", "F", "--dev", "F", "--words", "F"]
+        call("train-classifier", "--output", "O", "--task", "sst", "--encoder", "bag", *options)
