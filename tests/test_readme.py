@@ -74,4 +74,4 @@ def test_every_preset_is_in_the_table():
     from tfnmt.translation.presets import PRESETS
 
     page = (DOCS / "own-data.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"^\| `(\w+)` \|", page, re.M)) == set(PRESETS)
+    assert set(re.findall(r"^\| `([\w-]+)` \|", page, re.M)) == set(PRESETS)
