@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import invariants_for_one_step
+from tfnmt.layers.invariants import invariants_for_one_step
 from tfnmt.layers.registry import ATTENTIONS
 
 BATCH, LENGTH, SIZE, UNITS = 3, 5, 4, 3

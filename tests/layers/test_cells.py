@@ -6,7 +6,8 @@ import pytest
 import tensorflow as tf
 
 from tfnmt.layers.cells import CELLS, GRUCell, LSTMCell
-from tfnmt.layers.recurrence import invariants_for_one_step, recur
+from tfnmt.layers.invariants import invariants_for_one_step
+from tfnmt.layers.recurrence import recur
 
 BATCH, INPUT, UNITS, TIME = 3, 2, 4, 5
 RANDOM = np.random.default_rng(1)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import invariants_for_one_step, multiply, recur, scoped, times
+from tfnmt.layers.invariants import invariants_for_one_step, multiply, scoped, times
+from tfnmt.layers.recurrence import recur
 
 TIME, BATCH, UNITS = 5, 3, 2
 

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tfnmt.layers.cells import Cell
 from tfnmt.layers.encoder import Encoder
-from tfnmt.layers.recurrence import invariants_for_one_step
+from tfnmt.layers.invariants import invariants_for_one_step
 
 
 def encode(encoder: Encoder, ids: tf.Tensor) -> dict[str, tf.Tensor]:

@@ -9,7 +9,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import LoopInvariants, cast_weight, invariants_for_one_step, times
+from tfnmt.layers.invariants import LoopInvariants, cast_weight, invariants_for_one_step, times
 
 Named = dict[str, tf.Tensor]
 

@@ -11,7 +11,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import LoopInvariants, Tensors, cast_weight, invariants_for_one_step, times
+from tfnmt.layers.invariants import LoopInvariants, cast_weight, invariants_for_one_step, times
+from tfnmt.layers.recurrence import Tensors
 
 
 class Cell(keras.layers.Layer):

@@ -9,7 +9,8 @@ from tfnmt.layers.cells import CELLS, Cell
 from tfnmt.layers.deep_output import DeepOutput
 from tfnmt.layers.embedding import Embedding, over_time_dropout, whole_word_dropout
 from tfnmt.layers.int8 import Int8Matrix
-from tfnmt.layers.recurrence import Tensors, cast_weight, invariants_for_one_step, multiply, recur, scoped
+from tfnmt.layers.invariants import cast_weight, invariants_for_one_step, multiply, scoped
+from tfnmt.layers.recurrence import Tensors, recur
 from tfnmt.layers.registry import ATTENTIONS
 
 Named = dict[str, tf.Tensor]

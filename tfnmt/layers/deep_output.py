@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.layers.feedforward import PIECES, activate
-from tfnmt.layers.recurrence import LoopInvariants, cast_weight, times
+from tfnmt.layers.invariants import LoopInvariants, cast_weight, times
 
 
 @keras.saving.register_keras_serializable("tfnmt")

@@ -14,10 +14,10 @@ meant.
 
 from collections.abc import Callable
 
-import keras
 import tensorflow as tf
 
-from tfnmt.layers.int8 import Int8Matrix, int8_matrix
+from tfnmt.layers.int8 import Int8Matrix
+from tfnmt.layers.invariants import LoopInvariants, multiply
 
 Tensors = tuple[tf.Tensor, ...]
 
@@ -26,7 +26,7 @@ STEPS = 4
 
 
 def recur(
-    step: Callable[[Tensors, Tensors, "LoopInvariants"], tuple[Tensors, Tensors]],
+    step: Callable[[Tensors, Tensors, LoopInvariants], tuple[Tensors, Tensors]],
     inputs: Tensors,
     states: Tensors,
     weights: dict[str, tf.Tensor],
@@ -166,90 +166,6 @@ def _weight_gradient(weight, factors, dz):
         return tf.matmul(tf.transpose(factors, [1, 2, 0]), tf.transpose(dz, [1, 0, 2]))
     rows = tf.reshape(factors, [-1, weight.shape[0]])
     return tf.matmul(rows, tf.reshape(dz, [-1, weight.shape[1]]), transpose_a=True)
-
-
-def multiply(value: tf.Tensor, weight: tf.Tensor | Int8Matrix, rows: int = 1) -> tf.Tensor:
-    """`value` [batch, in] times `weight` [in, out], or [batch, in, out] (one matrix per example): [batch, out].
-
-    With `rows`, `value` has so many rows for each example, one after the other, and the product too.
-    A weight in a type of its own is multiplied in that; the product has the type of `value`.
-    """
-    if isinstance(weight, Int8Matrix):
-        return weight.multiply(value)
-    if weight.shape.rank == 2:
-        return tf.cast(tf.matmul(tf.cast(value, weight.dtype), weight), value.dtype)
-    product = tf.matmul(tf.reshape(value, [-1, rows, tf.shape(weight)[1]]), weight)
-    product = tf.reshape(product, [-1, tf.shape(weight)[2]])
-    product.set_shape([None, weight.shape[2]])
-    return product
-
-
-def times(x: tf.Tensor, weight: tf.Tensor | Int8Matrix) -> tf.Tensor:
-    """x [..., in] times weight [in, out], all rows as one product. Returns [..., out]."""
-    rows = tf.reshape(x, [-1, weight.shape[0]])
-    product = weight.multiply(rows) if isinstance(weight, Int8Matrix) else tf.matmul(rows, weight)
-    return tf.reshape(product, tf.concat([tf.shape(x)[:-1], [weight.shape[1]]], axis=0))
-
-
-class LoopInvariants:
-    """The tensors that are the same at all times, as a step uses them: matrices and other constants, by name.
-
-    The values that a step computes have `rows` rows for each example of the tensors here, one after the other.
-    """
-
-    def __init__(
-        self,
-        matmul: Callable[[str, tf.Tensor], tf.Tensor],
-        constants: dict[str, tf.Tensor],
-        prefix: str = "",
-        rows: int = 1,
-    ):
-        self._matmul, self._constants, self._prefix, self._rows = matmul, constants, prefix, rows
-
-    def matmul(self, name: str, value: tf.Tensor) -> tf.Tensor:
-        """`value` [batch, in] times the matrix of that name, [batch, out]."""
-        return self._matmul(self._prefix + name, value)
-
-    def add(self, name: str, value: tf.Tensor) -> tf.Tensor:
-        """`value` [batch, ...] plus the constant of that name, which has one entry for each example."""
-        if self._rows == 1:
-            return value + self[name]
-        of_examples = tf.reshape(value, tf.concat([[-1, self._rows], tf.shape(value)[1:]], axis=0))
-        total = of_examples + self[name][:, tf.newaxis]
-        return tf.reshape(total, tf.concat([[-1], tf.shape(total)[2:]], axis=0))
-
-    def __getitem__(self, name: str) -> tf.Tensor:
-        return self._constants[self._prefix + name]
-
-    def __contains__(self, name: str) -> bool:
-        return self._prefix + name in self._constants
-
-    def scope(self, name: str) -> "LoopInvariants":
-        """The invariants of one layer of the step: "x" there is "NAME/x" here."""
-        return LoopInvariants(self._matmul, self._constants, f"{self._prefix}{name}/", self._rows)
-
-
-def invariants_for_one_step(
-    weights: dict[str, tf.Tensor], constants: dict[str, tf.Tensor], rows: int = 1
-) -> LoopInvariants:
-    """What `recur` gives its steps, for one step outside any loop, as searches take it; `rows` for each example."""
-    return LoopInvariants(lambda name, value: multiply(value, weights[name], rows), constants, rows=rows)
-
-
-def scoped(tensors: dict[str, dict[str, tf.Tensor]]) -> dict[str, tf.Tensor]:
-    """{scope: {name: tensor}} → {"scope/name": tensor}, as `LoopInvariants.scope` looks for them."""
-    return {f"{scope}/{name}": tensor for scope, named in tensors.items() for name, tensor in named.items()}
-
-
-def cast_weight(layer: keras.layers.Layer, variable: keras.Variable) -> tf.Tensor | Int8Matrix:
-    """A layer's variable in the dtype that the layer computes in, or what `int8_matrices` has in its place.
-
-    Keras casts by itself where a layer is called; `step` and other methods of a layer that searches call directly are
-    to compute in the same dtype.
-    """
-    if (matrix := int8_matrix(variable)) is not None:
-        return matrix
-    return tf.cast(tf.convert_to_tensor(variable), layer.compute_dtype)
 
 
 def _loop(time, body, carried):

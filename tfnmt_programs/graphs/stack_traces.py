@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import invariants_for_one_step, recur
+from tfnmt.layers.invariants import invariants_for_one_step
+from tfnmt.layers.recurrence import recur
 
 TIME, BATCH, UNITS = 4, 2, 3
 MISTAKE = "tf.concat([h, h], axis=1)"

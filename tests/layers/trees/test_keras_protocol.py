@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tests.layers.trees.tree_batches import VOCABULARY, batch_of, random_tree
 from tfnmt.layers.embedding import WordVectors
-from tfnmt.layers.recurrence import invariants_for_one_step
+from tfnmt.layers.invariants import invariants_for_one_step
 from tfnmt.layers.trees.encoder import TreeLSTMEncoder
 from tfnmt.layers.trees.spinn import SPINN
 from tfnmt.layers.trees.tracker import Tracker

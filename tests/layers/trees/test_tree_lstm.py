@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import invariants_for_one_step
+from tfnmt.layers.invariants import invariants_for_one_step
 from tfnmt.layers.trees.tree_lstm import TreeLSTM, _gated
 
 

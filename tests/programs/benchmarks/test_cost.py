@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tests.commands.calls import call
 from tfnmt.errors import UserError
-from tfnmt.layers.recurrence import invariants_for_one_step
+from tfnmt.layers.invariants import invariants_for_one_step
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt_programs.benchmarks.cost import multiplications_by_line, multiplications_of_the_post
 from tfnmt_programs.benchmarks.untrained import untrained_translator

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import LoopInvariants, invariants_for_one_step
+from tfnmt.layers.invariants import LoopInvariants, invariants_for_one_step
 
 
 class Composition(keras.layers.Layer):

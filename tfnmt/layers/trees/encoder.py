@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.devices import on_cpu
-from tfnmt.layers.recurrence import LoopInvariants
+from tfnmt.layers.invariants import LoopInvariants
 from tfnmt.layers.registry import COMPOSITIONS
 from tfnmt.layers.trees.loop import compose_trees
 from tfnmt.layers.trees.schedule import schedule_by_depth

@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.layers.cells import normalize
-from tfnmt.layers.recurrence import LoopInvariants
+from tfnmt.layers.invariants import LoopInvariants
 from tfnmt.layers.trees.composition import Composition
 
 

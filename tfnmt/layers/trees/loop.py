@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import LoopInvariants, multiply
+from tfnmt.layers.invariants import LoopInvariants, multiply
 from tfnmt.layers.trees.schedule import Schedule
 from tfnmt.shapes import any_rows
 

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.recurrence import LoopInvariants, invariants_for_one_step, scoped
+from tfnmt.layers.invariants import LoopInvariants, invariants_for_one_step, scoped
 from tfnmt.layers.registry import COMPOSITIONS
 from tfnmt.layers.trees.encoder import TreeEncoder
 from tfnmt.layers.trees.loop import compose_trees

@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.layers.cells import LSTMCell
-from tfnmt.layers.recurrence import LoopInvariants, invariants_for_one_step, times
+from tfnmt.layers.invariants import LoopInvariants, invariants_for_one_step, times
 from tfnmt.text.brackets import PAD, REDUCE
 from tfnmt.text.transitions import legal_moves
 
