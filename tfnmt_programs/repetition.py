@@ -6,23 +6,16 @@ figures, commands.json, and table.md. What is finished is not done again, so a t
 
 import csv
 import json
-import logging
-import os
 import re
 import statistics
-import subprocess
-import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import tfnmt
 from tfnmt.errors import UserError
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import CHECKPOINTS
-
-logger = logging.getLogger(__name__)
+from tfnmt_programs.command_process import run_command
 
 Command = Sequence[str]
 TRAININGS = ("train-translator", "train-classifier")
@@ -71,7 +64,7 @@ class Repetition:
         if not path.exists():
             figures = self._train(seed)
             for evaluation in self.evaluations:
-                figures |= _numbers(_run(self.evaluation_command(evaluation, seed)))
+                figures |= _numbers(run_command(self.evaluation_command(evaluation, seed)))
             path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
         return json.loads(path.read_text(encoding="utf-8"))
 
@@ -86,7 +79,9 @@ class Repetition:
     def _train(self, seed):
         directory = self.folder / f"seed-{seed}"
         has_begun = bool(checkpoint_names(directory / CHECKPOINTS))
-        printed = _run([self.training[0], "--resume", str(directory)] if has_begun else self.training_command(seed))
+        printed = run_command(
+            [self.training[0], "--resume", str(directory)] if has_begun else self.training_command(seed)
+        )
         measure, score = re.findall(r"best (dev_\w+) ([\d.]+), of epoch", printed)[-1]
         with open(directory / "history.csv", encoding="utf-8", newline="") as file:
             *_, last = csv.DictReader(file)
@@ -126,23 +121,3 @@ def _numbers(printed: str) -> dict[str, float]:
         for name, value in figures.items()
         if isinstance(value, int | float) and not name.endswith("_per_second")
     }
-
-
-def _run(command):
-    """What a command prints; it saves a checkpoint and ends if this process is stopped."""
-    logger.info("tfnmt %s", " ".join(command))
-    start = time.monotonic()
-    path = [str(Path(tfnmt.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
-    with subprocess.Popen(
-        [sys.executable, "-m", "tfnmt", *command], env=environment, stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            printed, _ = process.communicate()
-        except KeyboardInterrupt:
-            process.terminate()
-            raise
-    if process.returncode != 0:
-        raise UserError(f"tfnmt {' '.join(command)}: status {process.returncode}")
-    logger.info("done in %.0f seconds", time.monotonic() - start)
-    return printed

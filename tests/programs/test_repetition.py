@@ -30,7 +30,7 @@ def commands(monkeypatch):
         (directory / "history.csv").write_text("epoch,seconds\n1,60\n2,120\n")
         return f"{directory}: best dev_bleu 29.5000, of epoch 2\n"
 
-    monkeypatch.setattr(repetition, "_run", fake)
+    monkeypatch.setattr(repetition, "run_command", fake)
     return run
 
 

@@ -19,8 +19,10 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
+import tfnmt
 from tfnmt.commands.parser import CommandParser
 from tfnmt.errors import InterruptedBySignal, UserError
 from tfnmt.training.signals import StopSignals, signals_wait
@@ -170,3 +172,9 @@ def discard_unwritten(output: TextIO) -> None:
         return
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, output.fileno())
+
+
+def environment_with(root: str | None = None) -> dict[str, str]:
+    """The environment of a process that imports tfnmt from a folder (default: the same as here)."""
+    first = root or str(Path(tfnmt.__file__).parents[1])
+    return os.environ | {"PYTHONPATH": os.pathsep.join([first, *filter(None, [os.environ.get("PYTHONPATH")])])}

@@ -1,7 +1,6 @@
 """`tfnmt serve` as a process of its own, for commands that need a server for a while."""
 
 import contextlib
-import os
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from typing import NamedTuple
 import requests
 
 import tfnmt
+from tfnmt.commands.run import environment_with
 from tfnmt.errors import UserError
 
 
@@ -38,9 +38,7 @@ def server_process(models: Path | str, *options: str, checkout: Path | str | Non
     command = [sys.executable, "-m", "tfnmt", "serve", "--models", str(Path(models).resolve())]
     command += ["--rest-port", "0", "--grpc-port", "0", *options]
     root = str(Path(checkout).resolve() if checkout else Path(tfnmt.__file__).parents[1])
-    path = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=root) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment_with(root), cwd=root) as process:
         try:
             line = process.stdout.readline().split()  # type: ignore[union-attr]  # a pipe, as asked for
             if not line:

@@ -35,6 +35,7 @@ PROGRAM_VERBS = {
     "cost": "the multiplications of a translator, part by part",
     "gpu-kernels": "what would run on the CPU, or wait, on a GPU",
     "plot": "figures, most of them of trained models",
+    "recipe": "from published data to a row of docs/results.md",
     "repeat": "a training and its evaluations with several seeds, and a table",
     "screenshots": "pictures of TensorBoard on a run's logs",
     "soak": "training under random kills, compared with an undisturbed run",

@@ -1,0 +1,205 @@
+"""Recipes: files from a server that breaks off, from a folder or from an archive, and the way from them to the row."""
+
+import functools
+import hashlib
+import http.server
+import re
+import threading
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.commands.calls import call
+from tfnmt.commands.verbs import command_parser, load_command
+from tfnmt.data.tasks import TASKS
+from tfnmt.errors import UserError
+from tfnmt_programs.recipes import run
+from tfnmt_programs.recipes.fetch import fetch, obtain
+from tfnmt_programs.recipes.recipe import PublishedFile, find_recipe, recipe_names
+
+RESULTS = (Path(__file__).parents[3] / "docs" / "results.md").read_text(encoding="utf-8")
+CONTENT = b"".join(b"line %d\n" % i for i in range(3000))
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """Answers ranges, as servers of files do, and breaks the first answer off, if it is to."""
+
+    def do_GET(self):
+        content = Path(self.translate_path(self.path)).read_bytes()
+        first = int(re.search(r"\d+", self.headers.get("Range", "0"))[0])
+        self.server.ranges.append(first)
+        if first >= len(content):
+            self.send_error(416)
+            return
+        self.send_response(206 if first else 200)
+        self.send_header("Content-Length", str(len(content) - first))
+        self.end_headers()
+        sent = content[first:]
+        if self.server.breaks_after:
+            sent, self.server.breaks_after = sent[: self.server.breaks_after], 0
+        self.wfile.write(sent)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server(tmp_path):
+    folder = tmp_path / "served"
+    folder.mkdir()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=folder)) as served:
+        served.ranges, served.breaks_after, served.folder = [], 0, folder
+        served.url = f"http://127.0.0.1:{served.server_port}"
+        threading.Thread(target=served.serve_forever, daemon=True).start()
+        yield served
+        served.shutdown()
+
+
+def published(content, name="set/file.txt", **more):
+    return PublishedFile(name=name, sha256=hashlib.sha256(content).hexdigest(), **more)
+
+
+def test_a_file_that_breaks_off_goes_on_where_it_was(server, tmp_path):
+    (server.folder / "file.txt").write_bytes(CONTENT)
+    server.breaks_after = 1000
+    file = published(CONTENT, url=f"{server.url}/file.txt")
+    with pytest.raises(UserError, match="run it again: it goes on with what has come"):
+        obtain(file, tmp_path / "data")
+    path = obtain(file, tmp_path / "data")
+    assert path.read_bytes() == CONTENT and server.ranges == [0, 1000]
+    assert obtain(file, tmp_path / "data") == path and len(server.ranges) == 2, "it is there"
+
+
+def test_a_part_that_is_the_whole_is_enough(server, tmp_path):
+    (server.folder / "file.txt").write_bytes(CONTENT)
+    (tmp_path / "file.txt.part").write_bytes(CONTENT)
+    fetch(f"{server.url}/file.txt", tmp_path / "file.txt")
+    assert (tmp_path / "file.txt").read_bytes() == CONTENT
+
+
+def test_what_has_changed_is_refused(server, tmp_path):
+    (server.folder / "file.txt").write_bytes(CONTENT + b"more")
+    with pytest.raises(UserError, match="is not set/file.txt as it was when the row was documented"):
+        obtain(published(CONTENT, url=f"{server.url}/file.txt"), tmp_path / "data")
+    assert not (tmp_path / "data" / "set" / "file.txt").exists()
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(UserError, match="set/file.txt: is published nowhere as it is; name a folder.* --data DIR"):
+        obtain(published(CONTENT), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["set/file.txt", "file.txt"])
+def test_files_in_a_folder_are_not_fetched(tmp_path, name):
+    given = tmp_path / "given"
+    (given / name).parent.mkdir(parents=True)
+    (given / name).write_bytes(CONTENT)
+    path = obtain(published(CONTENT, url="http://127.0.0.1:1/nothing"), tmp_path / "data", given)
+    assert path.is_symlink() and path.read_bytes() == CONTENT
+    (given / name).write_bytes(b"changed")
+    with pytest.raises(UserError, match="given.*file.txt: is not set/file.txt as it was"):
+        obtain(published(CONTENT), tmp_path / "data", given)
+
+
+def test_files_are_taken_from_what_is_published(server, tmp_path):
+    with zipfile.ZipFile(server.folder / "set.zip", "w") as archive:
+        archive.writestr("in/file.txt", CONTENT)
+    (server.folder / "long.txt").write_bytes(CONTENT * 2)
+    from_archive = published(CONTENT, "set/a.txt", url=f"{server.url}/set.zip", member="in/file.txt")
+    first_lines = published(CONTENT, "set/b.txt", url=f"{server.url}/long.txt", lines=3000)
+    for file in (from_archive, first_lines):
+        assert obtain(file, tmp_path).read_bytes() == CONTENT
+    with pytest.raises(UserError, match="set.zip: is no archive with in/other.txt"):
+        obtain(published(b"", "set/c.txt", url=f"{server.url}/set.zip", member="in/other.txt"), tmp_path)
+
+
+@pytest.fixture
+def recipe(server, tmp_path, monkeypatch):
+    """The path of a recipe for a small sample corpus that the server has; commands run in this process."""
+    lines = TASKS["sst"].write_sample(tmp_path)["train"].read_text().splitlines(keepends=True)[:60]
+    content = "".join(lines).encode()
+    (server.folder / "all.txt").write_bytes(content)
+    sizes = "embedding_size=4 units=4 tracker_units=3 head_units=4 batch_size=8"
+    description = {
+        "title": "A sample",
+        "section": "none",
+        "licence": "not for commerce",
+        "asks": True,
+        "minutes": 1,
+        "files": [
+            {"name": "all.txt", "sha256": hashlib.sha256(content).hexdigest(), "url": f"{server.url}/all.txt"},
+        ],
+        "conversion": 'head -20 "$DATA/all.txt" > "$RUN/dev"; tail -n +21 "$DATA/all.txt" > "$RUN/train"',
+        "commands": [
+            "train-classifier --output $RUN/model --task sst --encoder bag --epochs 1 --no-board"
+            f" --train $RUN/train --dev $RUN/dev --set {sizes}"
+        ],
+        "scores": [
+            {
+                "name": "accuracy",
+                "command": "evaluate-classifier --model $RUN/model --data $RUN/dev",
+                "key": "accuracy",
+                "documented": 0.123,
+            }
+        ],
+    }
+    (tmp_path / "sample.yaml").write_text(yaml.safe_dump(description))
+    commands = []
+
+    def here(command):
+        commands.append(command)
+        return call(*command)
+
+    monkeypatch.setattr(run, "run_command", here)
+    return tmp_path / "sample.yaml", commands
+
+
+def test_from_the_server_to_the_row_and_once_again(recipe, tmp_path):
+    path, commands = recipe
+    options = ("recipe", path, "--output", tmp_path / "runs", "--set", "learning_rate=0.01")
+    with pytest.raises(UserError, match="--accept-licence agrees to the licence of the data"):
+        call(*options)
+    licence, title, _, row = call(*options, "--accept-licence").splitlines()
+    assert licence == "The data: not for commerce" and title == "| A sample | here | documented |"
+    assert re.fullmatch(r"\| accuracy \| [01]\.\d\d\d \| 0.123 \|", row)
+    assert [command[0] for command in commands] == ["train-classifier", "evaluate-classifier"]
+    assert commands[0][-2:] == ["--set", "learning_rate=0.01"]
+    assert call(*options, "--accept-licence").splitlines()[-1] == row
+    assert [command[0] for command in commands[2:]] == ["evaluate-classifier"], "what is done is not done again"
+
+
+def test_a_training_that_was_interrupted_goes_on(recipe, tmp_path):
+    path, commands = recipe
+    options = ("recipe", path, "--output", tmp_path / "runs", "--accept-licence")
+    row = call(*options)
+    (tmp_path / "runs" / "sample" / "done.json").unlink()
+    assert call(*options) == row
+    assert commands[2] == ["train-classifier", "--resume", str(tmp_path / "runs" / "sample" / "model")]
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_a_recipe_s_commands_are_such_and_its_row_is_documented(name):
+    recipe = find_recipe(name)
+    assert re.search(rf"^#+ {re.escape(recipe.section)}$", RESULTS, re.M)
+    for command in [*recipe.commands, *(score.command for score in recipe.scores)]:
+        verb, *options = command.split()
+        command_parser(verb, load_command(verb)).parse_args(options)
+    named = {file.name for file in recipe.files}
+    text = " ".join([recipe.conversion or "", *recipe.commands, *(score.command for score in recipe.scores)])
+    used = {word.removeprefix("$DATA/") for word in re.findall(r"\$DATA/\S+", text)}
+    assert used <= named
+    for score in recipe.scores:
+        figure = score.documented
+        assert any(f"{shown:.{digits}f}" in RESULTS for shown in (figure, 100 * figure) for digits in (1, 2))
+
+
+def test_the_list_has_every_recipe():
+    listed = call("recipe").splitlines()
+    assert [line.split()[0] for line in listed] == recipe_names()
+
+
+def test_an_unknown_recipe():
+    with pytest.raises(UserError, match="unknown recipe 'multi30k'; the nearest is 'multi30k-en-de' of listops, "):
+        call("recipe", "multi30k")

@@ -1,0 +1,74 @@
+"""What a recipe says: which files, which commands, which scores."""
+
+from pathlib import Path
+
+import yaml
+from pydantic import Field
+
+from tfnmt.configuration import Configuration, from_json
+from tfnmt.errors import UserError, nearest_name
+
+FOLDER = Path(__file__).parent
+
+
+class PublishedFile(Configuration):
+    """A file of a data set, as the commands read it."""
+
+    name: str = Field(description="where it is below the folder of all data, such as sst/train.txt")
+    sha256: str = Field(description="the digest of what is in it")
+    url: str | None = Field(
+        None, description="its address, or that of what it is taken from; none: it is not published"
+    )
+    member: str | None = Field(None, description="which file of the .zip at that address it is")
+    lines: int | None = Field(None, description="how many of the first lines of what is there it is", ge=1)
+
+
+class Score(Configuration):
+    """A cell of the row."""
+
+    name: str = Field(description="what is scored")
+    command: str = Field(description="an evaluation, which prints JSON with --json")
+    key: str = Field(description="of the figure in that JSON")
+    documented: float = Field(description="the figure in docs/results.md")
+
+
+class Recipe(Configuration):
+    """From published files to a row of docs/results.md.
+
+    In its commands $DATA stands for the folder of all data, and $RUN for that of the recipe's own files.
+    """
+
+    title: str = Field(description="what is trained, and on what")
+    section: str = Field(description="the heading in docs/results.md that tells more")
+    licence: str = Field(description="of the data")
+    asks: bool = Field(description="whether one has to agree to the licence first, as to one that is not for commerce")
+    minutes: int = Field(description="how long it takes on two cores, roughly", ge=1)
+    files: tuple[PublishedFile, ...] = Field(description="what is read", strict=False)
+    conversion: str | None = Field(None, description="a script of bash that makes further files")
+    commands: tuple[str, ...] = Field(description="verbs of tfnmt with their options, in order", strict=False)
+    scores: tuple[Score, ...] = Field(description="of the trained model", strict=False)
+
+
+def recipe_names() -> list[str]:
+    """The names of all recipes."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def find_recipe(name: str) -> Recipe:
+    """The recipe of that name, or in the file of that path.
+
+    Raises:
+        UserError: there is none, or the file is no recipe.
+    """
+    path = Path(name)
+    if path.suffix != ".yaml":
+        if name not in recipe_names():
+            names = recipe_names()
+            raise UserError(f"unknown recipe {name!r}{nearest_name(name, names)} of {', '.join(names)}")
+        path = FOLDER / f"{name}.yaml"
+    try:
+        return from_json(Recipe, yaml.safe_load(path.read_text(encoding="utf-8")), path)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    except (ValueError, yaml.YAMLError) as error:
+        raise UserError(f"{path}: is no recipe: {' '.join(str(error).split())}") from error
