@@ -45,6 +45,21 @@ class Configuration(BaseModel):
         """A copy with other values of some fields, validated."""
         return type(self)(**dict(self) | changes)
 
+    def updated(self, mapping: Any) -> Self:
+        """A copy with the values of a mapping, such as a section of a file; text stands for what it is in an override.
+
+        Raises:
+            UserError: it is no mapping, or has an unknown key or a value that its field does not allow.
+        """
+        fields = type(self).model_fields
+        if not isinstance(mapping, Mapping):
+            raise UserError(f"{_to_text(mapping)}: should be keys with values, such as {next(iter(fields))}")
+        changes = {
+            key: _from_text(value, fields[key].annotation) if isinstance(value, str) and key in fields else value
+            for key, value in mapping.items()
+        }
+        return self.replace(**{str(key): value for key, value in changes.items()})
+
     def override(self, settings: list[str]) -> Self:
         """A copy of a configuration made of configurations, such as a preset, with `parse_overrides` of these."""
         return type(self)(**dict(zip(dict(self), parse_overrides(settings, *dict(self).values()), strict=True)))

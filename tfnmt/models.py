@@ -6,6 +6,7 @@ from pathlib import Path
 from tfnmt.classification.classifier import Classifier
 from tfnmt.classification.servable import ClassifierServable
 from tfnmt.errors import UserError
+from tfnmt.pretrained import find_model
 from tfnmt.training.model_directory import CONFIGURATION, load_model, read_kind
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.servable import TranslatorServable
@@ -19,12 +20,13 @@ def load(directory: str | Path, kind: str | None = None) -> Translator | Classif
     """The model in a directory, as training left it: the weights with the best dev score.
 
     Args:
-        directory: the model directory.
+        directory: the model directory, or the name of a model that comes with the library, see `tfnmt models`.
         kind: "translator" or "classifier", where no other will do; None for either.
 
     Raises:
         UserError: a file is missing, broken or cut short, or the model is of another kind; names it.
     """
+    directory = find_model(directory)
     kind = kind or read_kind(directory)
     if kind not in _CLASSES:
         raise UserError(f"{Path(directory, CONFIGURATION)}: kind={kind}: allowed is {' or '.join(_CLASSES)}")

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+import yaml
 
 from tests.commands.calls import call
 from tfnmt.data.tasks import TASKS
@@ -24,6 +25,11 @@ def test_train_evaluate_parse(tmp_path, monkeypatch):
     printed = call("train-classifier", *options, "--train", paths["train"], "--dev", paths["dev"])
     assert printed.startswith(f"{model}: best dev_accuracy 0.") and printed.endswith(", of epoch 1\n")
     assert call("train-classifier", "--resume", model) == printed, "the run is over"
+
+    planned = ("--config", model / "config.json", "--train", paths["train"], "--dev-split", 5, "--dry-run")
+    settings, _, told = call("train-classifier", "--output", tmp_path / "planned", *planned).partition("\n\n")
+    assert yaml.safe_load(settings) == json.loads((model / "config.json").read_text())
+    assert "\nbatches: 2 an epoch, 2 in all\n" in told and not (tmp_path / "planned").exists()
 
     scored = ("evaluate-classifier", "--data", paths["dev"], "--model", model)
     figures = json.loads(call(*scored, "--json"))
@@ -55,7 +61,7 @@ def test_task_and_encoder_are_a_new_runs_choice(tmp_path):
 
 
 def test_files_are_named_together():
-    for options, missing in ((["--train", "F"], "--dev"), (["--dev", "F"], "--train")):
+    for options, missing in ((["--train", "F"], "--dev"), (["--dev", "F"], "--train"), (["--dev-split", 9], "--train")):
         with pytest.raises(UserError, match=f"{missing} is missing"):
             call("train-classifier", "--output", "O", "--task", "sst", "--encoder", "bag", *options)
     with pytest.raises(UserError, match="--words: means nothing without --vectors"):

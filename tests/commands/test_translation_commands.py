@@ -14,6 +14,7 @@ import time
 import numpy as np
 import pytest
 import sacrebleu
+import yaml
 
 import tfnmt
 from tests.commands.calls import call, start
@@ -84,6 +85,30 @@ def test_a_training_killed_without_warning_goes_on(model, training_options, tmp_
     with open(output / "history.csv", newline="") as resumed, open(model / "history.csv", newline="") as whole:
         rows, expected = ([row | {"seconds": 0} for row in csv.DictReader(file)] for file in (resumed, whole))
     assert rows == expected and [row["epoch"] for row in rows] == ["1", "2"]
+
+
+def test_a_dry_run_tells_what_a_run_would_be(model, files, tmp_path):
+    """With the configuration of a run it is that run, but for what `--set` and other options say."""
+    options = ["--source", files / "train.en.gz", "--target", files / "train.de.gz", "--dev-split", 10, "--dry-run"]
+    options += ["--config", model / "config.json", "--epochs", 4, "--set", "optimizer=sgd"]
+    settings, weights, told = call("train-translator", "--output", tmp_path / "model", *options).split("\n\n")
+    expected = json.loads((model / "config.json").read_text())
+    expected["training"] |= {"epochs": 4, "optimizer": "sgd"}
+    assert yaml.safe_load(settings) == expected
+    parts = {name: int(number.replace(",", "")) for name, number in re.findall(r"^(\S.*?) +([\d,]+)$", weights, re.M)}
+    every = parts.pop("all weights")
+    assert {"encoder", "decoder"} <= set(parts) and sum(parts.values()) == every
+    memory, batches, seconds = told.splitlines()
+    assert re.fullmatch(r"memory: \d+ MB of weights, gradient and optimizer; the process had [\d,]+ MB at most", memory)
+    an_epoch, in_all = map(int, re.fullmatch(r"batches: (\d+) an epoch, (\d+) in all", batches).groups())
+    assert 10 <= an_epoch <= 11 and in_all == 4 * an_epoch
+    assert re.fullmatch(r"time: [\d.]+ s a batch, the mean of \d+; .* in all, without the dev scores", seconds)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_dry_run_does_not_go_with(model):
+    with pytest.raises(UserError, match="--dry-run: is about a new run in one process; leave out --resume"):
+        call("train-translator", "--resume", model, "--dry-run")
 
 
 def translated(model, text, monkeypatch, *options):
@@ -245,6 +270,9 @@ def test_several_translators_are_compared_with_the_first(model, files):
         (["--target", "a.txt"], "--source is missing: --target means nothing without it"),
         (["--dev-source", "a.txt"], "--source is missing: --dev-source means nothing without it"),
         (["--source", "a.txt", "--target", "b.txt"], "--dev-source is missing: "),
+        (["--dev-split", "9"], "--source is missing: --dev-split means nothing without it"),
+        (["--source", "a.tsv", "--dev-source", "b.tsv", "--dev-split", "9"], "leave out --dev-source"),
+        (["--records", "a", "--dev-split", "9"], "leave out --records"),
         (["--source", "a.txt", "--dev-source", "b.tsv"], "a.txt: name the file of its translations too"),
         (["--source", "a.tsv", "--dev-source", "b.tsv"], "a.tsv: cannot be read: No such file or directory"),
     ],

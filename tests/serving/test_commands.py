@@ -5,6 +5,7 @@ import json
 import sys
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from tests.commands.calls import call
 from tests.serving.conftest import made, publish
 from tfnmt.commands.demo import translated_by_a_server
+from tfnmt.commands.serve import exported
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
 from tfnmt.training.model_directory import save_configuration, save_tokenizers, save_weights
@@ -128,3 +130,21 @@ def test_the_last_step_of_the_demo(small_model, sentences, tmp_path):
     """The server is a process of its own there."""
     expected = small_model.translate(sentences[:3], beam_size=5)
     assert translated_by_a_server(small_model, tmp_path, sentences[:3]) == (expected, "demo/1")
+
+
+def test_trained_models_to_serve_are_exported_by_their_names(tmp_path, monkeypatch):
+    commands = []
+
+    def run(command, **_):
+        commands.append(command)
+        return SimpleNamespace(returncode=len(commands) - 1)
+
+    monkeypatch.setattr("tfnmt.commands.serve.subprocess.run", run)
+    monkeypatch.setattr("tfnmt.commands.serve.tempfile.mkdtemp", lambda: str(tmp_path / "models"))
+    assert exported(["runs/de"]) == str(tmp_path / "models")
+    options = ["--model", "runs/de", "--output", str(tmp_path / "models"), "--name", "de"]
+    assert commands == [[sys.executable, "-m", "tfnmt", "export", *options]]
+    (tmp_path / "models").mkdir()
+    with pytest.raises(UserError, match="runs/fr: was not exported"):
+        exported(["runs/fr"])
+    assert not (tmp_path / "models").exists()

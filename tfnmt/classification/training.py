@@ -12,9 +12,11 @@ from tfnmt.classification.encoders import ENCODERS
 from tfnmt.classification.evaluation import evaluate_batches, evaluation_dataset
 from tfnmt.classification.presets import ClassifierPreset
 from tfnmt.configuration import require
+from tfnmt.data.dev_split import SPLIT, split_examples
 from tfnmt.data.example_batches import evaluation_batches, number_of_batches, training_batches
 from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.data.examples import SentenceReader
+from tfnmt.data.lines import read_lines
 from tfnmt.data.tasks import TASKS
 from tfnmt.data.vectors import read_vectors, vectors_size
 from tfnmt.errors import UserError
@@ -36,7 +38,7 @@ def train_classifier(
     directory: str | Path,
     preset: ClassifierPreset,
     training_files: Sequence[str | Path] | None = None,
-    dev_files: Sequence[str | Path] | None = None,
+    dev_files: Sequence[str | Path] | int | None = None,
     vectors: str | Path | None = None,
     word_files: Sequence[str | Path] = (),
     resume: bool = False,
@@ -48,7 +50,7 @@ def train_classifier(
     Args:
         directory: the model directory.
         preset: all that the run depends on, but the data.
-        training_files, dev_files: paths of examples of the preset's task; None as in `train_translator`.
+        training_files, dev_files: paths of examples of the preset's task; a number and None as in `train_translator`.
         vectors: a file of word vectors to start from, see `tfnmt.data.vectors`; None for random ones. A resumed run
             has them already.
         word_files: further examples whose words have vectors, too, such as those of the test set; with `vectors`.
@@ -131,11 +133,18 @@ def _record(directory, preset, training_files, dev_files, vectors, resuming):
     """The `RunRecord` of a run that begins or goes on with these files."""
     if resuming:
         return resumed_record(directory, training_files, dev_files)
+    if isinstance(dev_files, int):
+        headers = [_has_header(TASKS[preset.model.task], path) for path in training_files]
+        training_files, dev_files = split_examples(training_files, dev_files, directory / SPLIT, headers)
     if training_files is None or dev_files is None:
         with file_errors(directory):
             sample = TASKS[preset.model.task].write_sample(directory / SAMPLE)
         training_files, dev_files = [sample["train"]], [sample["dev"]]
     return RunRecord.of(directory, training_files, dev_files, vectors)
+
+
+def _has_header(task, path):
+    return task.file_format(Path(path), next(read_lines(path), ""))[1]
 
 
 def _with_vectors(preset, vectors):

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.parser import CommandParser, model_directory, positive
 
 if TYPE_CHECKING:
     from tfnmt.corpus.classification import ClassifierTask
@@ -28,7 +28,7 @@ def add_corpus_options(parser: CommandParser) -> None:
 def add_classifier_options(parser: CommandParser) -> None:
     """Which classifier reads the lines, and how many at once."""
     add = parser.add_argument
-    add("--model", required=True, metavar="DIR", help="the model directory")
+    add("--model", type=model_directory, required=True, metavar="DIR", help="the model directory")
     add("--batch-size", type=positive, default=64, metavar="N", help="lines at once (default: 64)")
     words = "a sentence with more is reported, its output empty (default: 1000)"
     add("--maximum-words", type=positive, default=1000, metavar="N", help=words)

@@ -5,7 +5,7 @@ import tempfile
 from typing import TextIO
 
 from tfnmt.commands.figures import print_figures
-from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.parser import CommandParser, model_directory, positive
 from tfnmt.errors import UserError
 
 
@@ -13,6 +13,7 @@ def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
     parser.add_argument(
         "--model",
+        type=model_directory,
         required=True,
         nargs="+",
         metavar="DIR",

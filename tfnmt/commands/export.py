@@ -4,14 +4,16 @@ import argparse
 from typing import TextIO
 
 from tfnmt.commands.figures import print_figures
-from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.parser import CommandParser, model_directory, positive
 from tfnmt.commands.search_options import add_search_options, search_configuration
 from tfnmt.errors import UserError
 
 
 def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
-    parser.add_argument("--model", required=True, nargs="+", metavar="DIR", help="the model directory, or several")
+    parser.add_argument(
+        "--model", type=model_directory, required=True, nargs="+", metavar="DIR", help="the model directory, or several"
+    )
     parser.add_argument("--name", required=True, metavar="NAME", help="the model's name on the server")
     parser.add_argument(
         "--output", default="saved_models", metavar="DIR", help="the folder of all servables (default: saved_models)"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tfnmt.commands.parallel_files import chosen_training_pairs
-from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.parser import CommandParser, model_directory, positive
 from tfnmt.errors import UserError
 
 logger = logging.getLogger(__name__)
@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
     add = parser.add_argument
-    add("--model", required=True, metavar="DIR", help="the model whose vocabularies it is for")
+    add("--model", type=model_directory, required=True, metavar="DIR", help="the model whose vocabularies it is for")
     add("--source", metavar="F", help="sentences, or a .tsv of both sides; .gz too")
     add("--target", metavar="F", help="their translations, line by line")
     add("--records", metavar="DIR", help="instead of both, what tfnmt prepare has written")

@@ -18,20 +18,28 @@ def add_parallel_files(parser: CommandParser) -> None:
     add("--dev-target", metavar="F", help="their translations, line by line")
 
 
-def chosen_parallel_files(arguments: argparse.Namespace) -> tuple:
+def chosen_parallel_files(arguments: argparse.Namespace, dev_split: int | None = None) -> tuple:
     """(training, dev) pairs that the options name, `ParallelFiles` or, for training, `ParallelRecords`; or else (None,
-    None).
+    None). With `dev_split`, a number, it stands in the place of dev pairs.
     """
     from tfnmt.data.parallel import ParallelFiles
 
     training = chosen_training_pairs(arguments)
     if training is None:
-        for option in ("target", "dev_source", "dev_target"):
-            if getattr(arguments, option) is not None:
+        for option in ("target", "dev_source", "dev_target", "dev_split"):
+            if getattr(arguments, option, None) is not None:
                 raise UserError(f"--source is missing: --{option.replace('_', '-')} means nothing without it")
         return None, None
+    if dev_split is not None:
+        if arguments.records is not None or arguments.dev_source is not None:
+            other = "--records" if arguments.records is not None else "--dev-source"
+            raise UserError(f"--dev-split: holds out lines of --source, for want of --dev-source; leave out {other}")
+        return training, dev_split
     if arguments.dev_source is None:
-        raise UserError("--dev-source is missing: pairs that are not trained on, by which the best weights are chosen")
+        raise UserError(
+            "--dev-source is missing: pairs that are not trained on, by which the best weights are chosen; --dev-split"
+            " 1000 holds so many out"
+        )
     return training, ParallelFiles(arguments.dev_source, arguments.dev_target)
 
 

@@ -4,12 +4,14 @@ import argparse
 import sys
 from typing import TextIO
 
-from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.parser import CommandParser, model_directory, positive
 
 
 def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
-    parser.add_argument("--model", required=True, metavar="DIR", help="the directory of a model that parses")
+    parser.add_argument(
+        "--model", type=model_directory, required=True, metavar="DIR", help="the directory of a model that parses"
+    )
     parser.add_argument("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
 
 

@@ -3,6 +3,8 @@
 import argparse
 from typing import NoReturn
 
+from tfnmt.pretrained import find_model
+
 
 class CommandParser(argparse.ArgumentParser):
     """An `ArgumentParser` whose errors are one line on standard error and status 2."""
@@ -26,3 +28,8 @@ def _whole_number(text, minimum):
     if not text.isdecimal() or int(text) < minimum:
         raise argparse.ArgumentTypeError(f"{text} is not a whole number from {minimum}")
     return int(text)
+
+
+def model_directory(text: str) -> str:
+    """For `type=` of an option: the directory of a model, or the name of one that comes with the library."""
+    return str(find_model(text))

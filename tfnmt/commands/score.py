@@ -8,7 +8,7 @@ import json
 import math
 from typing import TextIO
 
-from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.parser import CommandParser, model_directory, positive
 
 OUTPUT = """output:
   A line for each pair: the log-probability of the translation with its end, and with --word-level, after a TAB, that of
@@ -22,7 +22,7 @@ OUTPUT = """output:
 def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
     parser.epilog = OUTPUT
-    parser.add_argument("--model", required=True, metavar="DIR", help="the model directory")
+    parser.add_argument("--model", type=model_directory, required=True, metavar="DIR", help="the model directory")
     parser.add_argument("--source", required=True, metavar="F", help="sentences, or a .tsv of both sides; .gz too")
     parser.add_argument("--target", metavar="F", help="their translations, line by line")
     parser.add_argument("--word-level", action="store_true", help="add the log-probability of each word")

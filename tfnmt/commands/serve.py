@@ -2,10 +2,15 @@
 
 import argparse
 import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 from typing import TextIO
 
-from tfnmt.commands.parser import CommandParser, positive
-from tfnmt.commands.run import import_tensorflow
+from tfnmt.commands.parser import CommandParser, model_directory, positive
+from tfnmt.commands.run import environment_with, import_tensorflow
 from tfnmt.errors import UserError
 
 IMPORT_TENSORFLOW = False
@@ -15,6 +20,13 @@ IMPORT_TENSORFLOW = False
 def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
     add = parser.add_argument
+    add(
+        "--model",
+        type=model_directory,
+        nargs="+",
+        metavar="DIR",
+        help="trained models, by directory or name, in the place of exported ones: they are exported first",
+    )
     add("--models", default="saved_models", metavar="DIR", help="the folder of servables (default: saved_models)")
     add("--host", default="127.0.0.1", help="0.0.0.0 admits other machines (default: 127.0.0.1, only this one)")
     add("--rest-port", type=port, default=8501, metavar="N", help="0 is any free port (default: 8501)")
@@ -62,6 +74,22 @@ def milliseconds(text: str) -> float:
     return value
 
 
+def exported(models: list[str]) -> str:
+    """Export trained models, in processes of their own, to a new temporary folder.
+
+    Raises:
+        UserError: one cannot be exported; its own complaint stands on standard error.
+    """
+    folder = tempfile.mkdtemp()
+    for directory in models:
+        command = [sys.executable, "-m", "tfnmt", "export", "--model", directory, "--output", folder]
+        command += ["--name", Path(directory).name]
+        if subprocess.run(command, env=environment_with(), stdout=subprocess.DEVNULL).returncode:
+            shutil.rmtree(folder)
+            raise UserError(f"{directory}: was not exported")
+    return folder
+
+
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     from tfnmt.serving.limits import Limits
@@ -69,6 +97,8 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     from tfnmt.serving.server import run_server
     from tfnmt.serving.tls import Certificate
 
+    if arguments.model:
+        arguments.models = exported(arguments.model)
     if (arguments.certificate is None) != (arguments.key is None):
         raise UserError("--certificate and --key belong together: give both or none")
     options = ServerOptions(
@@ -94,4 +124,6 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
 
     run_server(arguments.models, options, opened, import_tensorflow)
     output.flush()
+    if arguments.model:
+        shutil.rmtree(arguments.models, ignore_errors=True)
     os._exit(0)  # nothing is left to save, and Python would wait for a model that is being loaded

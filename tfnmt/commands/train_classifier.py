@@ -8,12 +8,15 @@ from tfnmt.classification.presets import CLASSIFIER_PRESETS, ClassifierPreset
 from tfnmt.commands.parser import CommandParser
 from tfnmt.commands.training_options import (
     add_board_options,
+    add_dev_split,
     add_device_options,
     add_directory_options,
     add_setting_options,
     best_score,
+    chosen_preset,
     chosen_settings,
     profiled_steps,
+    refuse_dry_run,
     refuse_with_resume,
 )
 from tfnmt.commands.workers import run_training
@@ -33,6 +36,7 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument("--preset", metavar="NAME", help=f"one of {', '.join(CLASSIFIER_PRESETS)} (default: tiny)")
     parser.add_argument("--train", nargs="+", metavar="F", help="training examples (default: the sample corpus)")
     parser.add_argument("--dev", nargs="+", metavar="F", help="examples by which the best weights are chosen")
+    add_dev_split(parser)
     parser.add_argument("--vectors", metavar="F", help="word vectors: GloVe's text, or .npy with vocab.txt beside it")
     parser.add_argument(
         "--words",
@@ -56,8 +60,10 @@ def train(arguments: argparse.Namespace) -> str | None:
     from tfnmt.classification.training import train_classifier
     from tfnmt.inspection.classification_callbacks import tensorboard_callbacks
     from tfnmt.threads import share_processors
+    from tfnmt.training.dry_run import dry_run
     from tfnmt.training.strategies import connect
 
+    refuse_dry_run(arguments)
     directory, preset = arguments.resume or arguments.output, _chosen_preset(arguments)
     files, dev_files = _chosen_files(arguments)
     if arguments.words and not arguments.vectors:
@@ -65,6 +71,13 @@ def train(arguments: argparse.Namespace) -> str | None:
     profile_steps = profiled_steps(arguments)
     share_processors(preset.model.micro_batches)
     replicas = connect(arguments.strategy or "none")
+    if arguments.dry_run:
+        return dry_run(
+            lambda folder, watch: train_classifier(
+                folder, preset, files, dev_files, arguments.vectors, arguments.words, False, watch, replicas
+            ),
+            preset.training,
+        )
     callbacks = None if arguments.no_board else tensorboard_callbacks(directory, preset, profile_steps)
     _, progress = train_classifier(
         directory,
@@ -86,20 +99,28 @@ def _chosen_preset(arguments):
 
     settings = chosen_settings(arguments, "task", "encoder")
     if arguments.resume:
-        refuse_with_resume(arguments, "preset", "task", "encoder", "vectors", "initial")
+        refuse_with_resume(arguments, "preset", "config", "task", "encoder", "vectors", "initial", "dev_split")
         return started_preset(arguments.resume, ClassifierPreset).override(settings)
     for option, value in (("task", arguments.task), ("encoder", arguments.encoder)):
-        if value is None:
+        if value is None and arguments.config is None:
             raise UserError(f"--{option} is missing; --help lists all options")
-    return find_preset(arguments.preset or "tiny", CLASSIFIER_PRESETS).override(settings)
+    return chosen_preset(find_preset(arguments.preset or "tiny", CLASSIFIER_PRESETS), arguments, settings)
 
 
 def _chosen_files(arguments):
     """The training and the dev files that the options name, or else (None, None)."""
     if arguments.train is None:
-        if arguments.dev is not None:
-            raise UserError("--train is missing: --dev means nothing without it")
+        if arguments.dev is not None or arguments.dev_split is not None:
+            given = "dev" if arguments.dev is not None else "dev-split"
+            raise UserError(f"--train is missing: --{given} means nothing without it")
         return None, None
+    if arguments.dev_split is not None:
+        if arguments.dev is not None:
+            raise UserError("--dev-split: holds out lines of --train, for want of --dev; leave out --dev")
+        return arguments.train, arguments.dev_split
     if arguments.dev is None:
-        raise UserError("--dev is missing: examples that are not trained on, by which the best weights are chosen")
+        raise UserError(
+            "--dev is missing: examples that are not trained on, by which the best weights are chosen; --dev-split 1000"
+            " holds so many out"
+        )
     return arguments.train, arguments.dev

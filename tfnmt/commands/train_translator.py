@@ -7,12 +7,15 @@ from tfnmt.commands.parallel_files import add_parallel_files, chosen_parallel_fi
 from tfnmt.commands.parser import CommandParser
 from tfnmt.commands.training_options import (
     add_board_options,
+    add_dev_split,
     add_device_options,
     add_directory_options,
     add_setting_options,
     best_score,
+    chosen_preset,
     chosen_settings,
     profiled_steps,
+    refuse_dry_run,
     refuse_with_resume,
 )
 from tfnmt.commands.workers import run_training
@@ -28,6 +31,7 @@ def add_options(parser: CommandParser) -> None:
     add_directory_options(parser)
     parser.add_argument("--preset", metavar="NAME", help=f"one of {', '.join(PRESETS)} (default: tiny)")
     add_parallel_files(parser)
+    add_dev_split(parser)
     add_setting_options(parser)
     add_device_options(parser)
     add_board_options(parser)
@@ -42,22 +46,29 @@ def train(arguments: argparse.Namespace) -> str | None:
     """Train as the options say, in this process; the line that tells the best score, in the process that scores."""
     from tfnmt.inspection.translation_callbacks import tensorboard_callbacks
     from tfnmt.threads import share_processors
+    from tfnmt.training.dry_run import dry_run
     from tfnmt.training.run_record import started_preset
     from tfnmt.training.strategies import connect
     from tfnmt.translation.training import train_translator
 
+    refuse_dry_run(arguments)
     directory, settings = arguments.resume or arguments.output, chosen_settings(arguments)
     if arguments.resume:
-        refuse_with_resume(arguments, "preset", "initial")
+        refuse_with_resume(arguments, "preset", "config", "initial", "dev_split")
         preset = started_preset(directory, Preset).override(settings)
     else:
-        preset = find_preset(arguments.preset or "tiny").override(settings)
-    files, dev_files = chosen_parallel_files(arguments)
+        preset = chosen_preset(find_preset(arguments.preset or "tiny"), arguments, settings)
+    files, dev_files = chosen_parallel_files(arguments, arguments.dev_split)
     if arguments.records and not arguments.resume:
         preset = _with_text_of_records(preset, arguments.preset or "tiny", files)
     profile_steps = profiled_steps(arguments)
     share_processors(preset.model.micro_batches)
     replicas = connect(arguments.strategy or "none")
+    if arguments.dry_run:
+        return dry_run(
+            lambda folder, watch: train_translator(folder, preset, files, dev_files, False, watch, replicas),
+            preset.training,
+        )
     callbacks = None if arguments.no_board else tensorboard_callbacks(directory, preset, profile_steps)
     _, progress = train_translator(directory, preset, files, dev_files, bool(arguments.resume), callbacks, replicas)
     return best_score(directory, preset.training.selection, progress) if replicas.is_chief else None
@@ -65,6 +76,6 @@ def train(arguments: argparse.Namespace) -> str | None:
 
 def _with_text_of_records(preset, name, records):
     """A preset with the tokenizers that records were encoded with; no setting may ask for others."""
-    if preset.text != find_preset(name).text:
-        raise UserError(f"{records.directory}: has tokenizers of its own; leave out the --set that is about them")
+    if preset.text not in (find_preset(name).text, records.index.text):
+        raise UserError(f"{records.directory}: has tokenizers of its own; leave out the settings that are about them")
     return preset.replace(text=records.index.text)

@@ -3,7 +3,8 @@
 import argparse
 from typing import Any
 
-from tfnmt.commands.parser import CommandParser, not_negative, positive
+from tfnmt.commands.configuration_file import configured
+from tfnmt.commands.parser import CommandParser, model_directory, not_negative, positive
 from tfnmt.errors import UserError
 from tfnmt.training.configuration import MAY_CHANGE
 
@@ -45,14 +46,49 @@ def add_device_options(parser: CommandParser) -> None:
 
 def add_setting_options(parser: CommandParser) -> None:
     """Options that change a preset."""
+    parser.add_argument(
+        "--config", metavar="F", help="settings in a file, over the preset's: YAML, or the config.json of a run"
+    )
     for key in ("epochs", "steps"):
         parser.add_argument(f"--{key}", metavar="N", help=f"the same as --set {key}=N")
     parser.add_argument(
         "--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="change the preset; see below"
     )
     parser.add_argument(
-        "--initial", metavar="DIR", help="begin with that model's words and weights; the same as --set initial=DIR"
+        "--initial",
+        type=model_directory,
+        metavar="DIR",
+        help="begin with that model's words and weights; the same as --set initial=DIR",
     )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="train on a few batches in a temporary folder, and print settings, weights, memory, batches and time",
+    )
+
+
+def add_dev_split(parser: CommandParser) -> None:
+    """The option that takes the place of dev files."""
+    parser.add_argument(
+        "--dev-split",
+        type=positive,
+        metavar="N",
+        help="without dev files: hold N lines of the training files out, and choose the best weights by them",
+    )
+
+
+def chosen_preset(preset: Any, arguments: argparse.Namespace, settings: list[str]) -> Any:
+    """A preset with what `--config` and, over it, `settings` say."""
+    if arguments.config is not None:
+        preset = configured(preset, arguments.config)
+    return preset.override(settings)
+
+
+def refuse_dry_run(arguments: argparse.Namespace) -> None:
+    """Raise `UserError` if `--dry-run` stands beside options that it cannot go with."""
+    for option in ("resume", "workers", "profile_steps"):
+        if arguments.dry_run and getattr(arguments, option) is not None:
+            raise UserError(f"--dry-run: is about a new run in one process; leave out --{option.replace('_', '-')}")
 
 
 def chosen_settings(arguments: argparse.Namespace, *keys: str) -> list[str]:
@@ -65,7 +101,7 @@ def refuse_with_resume(arguments: argparse.Namespace, *options: str) -> None:
     """Raise `UserError` if one of these options is given with `--resume`."""
     for option in options:
         if getattr(arguments, option) is not None:
-            raise UserError(f"--{option}: the run in {arguments.resume} has its own; leave it out")
+            raise UserError(f"--{option.replace('_', '-')}: the run in {arguments.resume} has its own; leave it out")
 
 
 def add_board_options(parser: CommandParser) -> None:

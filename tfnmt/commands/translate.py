@@ -8,7 +8,7 @@ import logging
 import sys
 from typing import TextIO
 
-from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.parser import CommandParser, model_directory, positive
 from tfnmt.commands.search_options import add_translation_options, search_configuration
 
 logger = logging.getLogger(__name__)
@@ -17,7 +17,14 @@ logger = logging.getLogger(__name__)
 def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
     add = parser.add_argument
-    add("--model", required=True, nargs="+", metavar="DIR", help="the model directory, or several: an ensemble")
+    add(
+        "--model",
+        type=model_directory,
+        required=True,
+        nargs="+",
+        metavar="DIR",
+        help="the model directory, or several: an ensemble",
+    )
     add_translation_options(parser)
     add("--prefix-file", metavar="F", help="what each translation is to begin with, whole words, line by line; .gz too")
     add("--processes", type=positive, default=1, metavar="N", help="processes, each with the model (default: 1)")

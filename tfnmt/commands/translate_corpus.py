@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TextIO
 
 from tfnmt.commands.corpus_options import add_corpus_options, process
-from tfnmt.commands.parser import CommandParser
+from tfnmt.commands.parser import CommandParser, model_directory
 from tfnmt.commands.search_options import add_translation_options, search_configuration
 
 
 def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
     models = "the model directory, or several: an ensemble"
-    parser.add_argument("--model", required=True, nargs="+", metavar="DIR", help=models)
+    parser.add_argument("--model", type=model_directory, required=True, nargs="+", metavar="DIR", help=models)
     add_corpus_options(parser)
     add_translation_options(parser)
 

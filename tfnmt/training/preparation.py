@@ -10,6 +10,7 @@ import keras
 
 from tfnmt.configuration import Configuration, require
 from tfnmt.errors import UserError
+from tfnmt.pretrained import find_model
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.configuration import MAY_CHANGE, TrainingConfiguration
 from tfnmt.training.log_file import log_to_file
@@ -138,7 +139,7 @@ def initial_model(configuration: TrainingConfiguration, cls: type[keras.Model]) 
     Raises:
         UserError: it cannot be loaded, or is of another kind.
     """
-    return None if configuration.initial is None else load_model(cls, configuration.initial)
+    return None if configuration.initial is None else load_model(cls, find_model(configuration.initial))
 
 
 def copy_weights(initial: keras.Model, model: keras.Model, directory: str | None) -> None:

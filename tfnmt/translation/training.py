@@ -8,6 +8,7 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
+from tfnmt.data.dev_split import SPLIT, split_pairs
 from tfnmt.data.pair_batches import evaluation_batches
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import write_sample
@@ -48,7 +49,7 @@ def train_translator(
     directory: str | Path,
     preset: Preset,
     training_files: TrainingPairs | None = None,
-    dev_files: ParallelFiles | None = None,
+    dev_files: ParallelFiles | int | None = None,
     resume: bool = False,
     make_callbacks: Callable[[Translator, ParallelFiles], Sequence[keras.callbacks.Callback]] | None = None,
     replicas: Replicas = ONE_REPLICA,
@@ -60,6 +61,7 @@ def train_translator(
         preset: all that the run depends on, but the data.
         training_files, dev_files: sentence pairs; for training, records too, whose tokenizers and `text` take the place
             of the preset's. None: the sample corpus, which is written to DIRECTORY/sample; of a resumed run, its own.
+            A number in the place of dev files: so many of the training pairs are held out, in files in DIRECTORY/split.
         resume: go on with the run in the directory. `preset` must be `started_preset` of it; only how long the run is,
             and how often it is saved, may have changed.
         make_callbacks: gives further Keras callbacks for the run of a model, scored on these dev files.
@@ -133,6 +135,11 @@ def _record(directory, training_files, dev_files, resuming):
     """The `RunRecord` of a run that begins or goes on with these files, after a check of them."""
     if resuming:
         return resumed_record(directory, *(files and files.paths() for files in (training_files, dev_files)))
+    if isinstance(dev_files, int):
+        training_files.check()
+        training_files, dev_files = (
+            ParallelFiles(*paths) for paths in split_pairs(training_files.paths(), dev_files, directory / SPLIT)
+        )
     if training_files is None or dev_files is None:
         with file_errors(directory):
             sample = write_sample(directory / SAMPLE)

@@ -1,5 +1,6 @@
 """Files from a folder or from the network, each what it was when the row was documented: its SHA-256 is compared."""
 
+import contextlib
 import hashlib
 import itertools
 import logging
@@ -74,16 +75,27 @@ def fetch(url: str, path: Path) -> None:
     part = path.with_name(path.name + ".part")
     done = part.stat().st_size if part.exists() else 0
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={done}-"} if done else {})
+    with (
+        file_errors(part),
+        _network_errors(url),
+        requests.get(url, headers=headers, stream=True, timeout=SECONDS) as answer,
+    ):
+        if answer.status_code != 416:  # the part is the whole
+            if answer.status_code not in (200, 206):
+                raise UserError(f"{url}: the server answers {answer.status_code} {answer.reason}")
+            with open(part, "ab" if answer.status_code == 206 else "wb") as file:
+                _receive(answer, file, url)
+        os.replace(part, path)
+
+
+@contextlib.contextmanager
+def _network_errors(url):
+    """Within it, what fails in the network is a `UserError`. (Exceptions of requests are `OSError`s, too.)"""
     try:
-        with requests.get(url, headers=headers, stream=True, timeout=SECONDS) as answer:
-            if answer.status_code != 416:  # the part is the whole
-                if answer.status_code not in (200, 206):
-                    raise UserError(f"{url}: the server answers {answer.status_code} {answer.reason}")
-                with file_errors(part), open(part, "ab" if answer.status_code == 206 else "wb") as file:
-                    _receive(answer, file, url)
+        yield
     except requests.RequestException as error:
-        raise UserError(f"{url}: {_reason(error)}; run it again: it goes on with what has come") from error
-    os.replace(part, path)
+        reason = str(error).split("Caused by")[-1].strip("() '\"")
+        raise UserError(f"{url}: {reason}; run it again: it goes on with what has come") from error
 
 
 def _receive(answer, file, url):
@@ -99,10 +111,6 @@ def _receive(answer, file, url):
             due = time.monotonic() + SECONDS_BETWEEN
     if whole and file.tell() < whole:
         raise requests.ConnectionError("the connection ended too early")
-
-
-def _reason(error):
-    return str(error).split("Caused by")[-1].strip("() '\"")
 
 
 def _fetch_published(file, path):

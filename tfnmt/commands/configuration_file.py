@@ -1,0 +1,66 @@
+"""Settings in a file: YAML, or the config.json of a run, which is YAML too."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tfnmt.configuration import Configuration
+from tfnmt.errors import UserError, errors_in, nearest_name
+
+_KIND = "kind"
+
+
+def configured(preset: Any, path: str | Path) -> Any:
+    """A preset with the settings in a file, such as
+
+        kind: translator
+        model: {cell: lstm, decoder_units: 512}
+        training: {epochs: 10}
+
+    Args:
+        preset: a configuration made of configurations, which has what the file leaves out.
+        path: the file.
+
+    Raises:
+        UserError: the file cannot be read, is of another kind of model, or has an unknown key or a value that is not
+            allowed; names the file.
+    """
+    sections = _read(path)
+    with errors_in(path):
+        if sections.pop(_KIND, preset.kind) != preset.kind:
+            raise UserError(f"is not about a {preset.kind}; the key {_KIND!r} says so")
+        known: dict[str, Configuration] = dict(preset)
+        for name in sections:
+            if name not in known:
+                raise UserError(f"unknown key {name!r}{nearest_name(str(name), [*known, _KIND])}")
+        changed = {}
+        for name, values in sections.items():
+            with errors_in(name):
+                changed[name] = known[name].updated(values)
+        return preset.replace(**changed)
+
+
+def _read(path: str | Path) -> dict[Any, Any]:
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', 'it is not UTF-8')}") from error
+    try:
+        sections = _parse(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f", line {mark.line + 1}" if mark else ""
+        raise UserError(f"{path}{place}: is no YAML: {getattr(error, 'problem', None) or error}") from error
+    if not isinstance(sections, dict):
+        raise UserError(f"{path}: should have sections, such as `training:` with `epochs: 10` below it")
+    return sections
+
+
+def _parse(text: str) -> Any:
+    """JSON, whose 1e-05 is text in YAML, or else YAML."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return yaml.safe_load(text)

@@ -1,0 +1,106 @@
+"""Training files divided into lines to train on and lines to choose the best weights by, where no dev files are given.
+
+Lines are chosen by a digest of what is in them: the same files are always divided alike, in whatever order their lines
+are, and lines that are repeated never stand on both sides.
+"""
+
+import hashlib
+import heapq
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tfnmt.data.lines import create_lines, read_lines
+from tfnmt.errors import UserError
+from tfnmt.files import file_errors
+
+logger = logging.getLogger(__name__)
+
+SPLIT = "split"
+"""The folder of the divided files in a run's directory."""
+
+
+def split_pairs(paths: Sequence[str | Path], number: int, directory: Path) -> tuple[list[Path], list[Path]]:
+    """Divide sentence pairs; those with the same source stay together.
+
+    Args:
+        paths: two files, aligned line by line, or one .tsv.
+        number: how many pairs are held out, besides repetitions of the last.
+        directory: where the folders `train` and `dev` are made, with files of the same names and packing.
+
+    Returns:
+        The paths of the files to train on, and of those held out.
+
+    Raises:
+        UserError: there are no more pairs than that; a file cannot be read or written.
+    """
+
+    def sources() -> Iterator[str]:
+        return (line.split("\t")[0] for line in read_lines(paths[0]))
+
+    limit = _limit(sources(), number, paths[0])
+    return _divide(paths, [(_digest(source) <= limit for source in sources()) for _ in paths], directory)
+
+
+def split_examples(
+    paths: Sequence[str | Path], number: int, directory: Path, headers: Sequence[bool]
+) -> tuple[list[Path], list[Path]]:
+    """Divide files with an example a line; arguments and result as of `split_pairs`.
+
+    Args:
+        headers: for each file, whether its first line is a header, which both parts get.
+    """
+
+    def lines(path: str | Path, header: bool) -> Iterator[str]:
+        found = read_lines(path)
+        if header:
+            next(found, None)
+        return found
+
+    every = (line for path, header in zip(paths, headers, strict=True) for line in lines(path, header))
+    limit = _limit(every, number, ", ".join(map(str, paths)))
+    chosen = [
+        _with_header(header, (_digest(line) <= limit for line in lines(path, header)))
+        for path, header in zip(paths, headers, strict=True)
+    ]
+    return _divide(paths, chosen, directory)
+
+
+def _with_header(header: bool, chosen: Iterator[bool]) -> Iterator[bool | None]:
+    """None for a line that both parts get."""
+    if header:
+        yield None
+    yield from chosen
+
+
+def _limit(keys: Iterator[str], number: int, name: str | Path) -> int:
+    """The largest digest of those that are held out."""
+    smallest = heapq.nsmallest(number + 1, map(_digest, keys))
+    if len(smallest) <= number:
+        raise UserError(f"--dev-split {number}: {name} has {len(smallest):,} lines; hold out fewer")
+    return smallest[number - 1]
+
+
+def _digest(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
+
+
+def _divide(paths, chosen, directory):
+    """Write each file's lines to two files: those not chosen, and those chosen; in both where that is None."""
+    divided: tuple[list[Path], list[Path]] = ([], [])
+    for number, (path, choices) in enumerate(zip(paths, chosen, strict=True), start=1):
+        outputs = [directory / part / f"{number}-{Path(path).name}" for part in ("train", "dev")]
+        counts = [0, 0]
+        for output in outputs:
+            with file_errors(output):
+                output.parent.mkdir(parents=True, exist_ok=True)
+        with file_errors(directory), create_lines(outputs[0]) as training, create_lines(outputs[1]) as dev:
+            for line, choice in zip(read_lines(path), choices, strict=True):
+                for part, file in enumerate((training, dev)):
+                    if choice in (None, bool(part)):
+                        file.write(line.encode() + b"\n")
+                        counts[part] += 1
+        logger.info("%s: %s lines to train on, %s held out", path, f"{counts[0]:,}", f"{counts[1]:,}")
+        for paths_of_part, output in zip(divided, outputs, strict=True):
+            paths_of_part.append(output)
+    return divided
