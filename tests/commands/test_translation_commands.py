@@ -101,7 +101,7 @@ def test_a_dry_run_tells_what_a_run_would_be(model, files, tmp_path):
     memory, batches, seconds = told.splitlines()
     assert re.fullmatch(r"memory: \d+ MB of weights, gradient and optimizer; the process had [\d,]+ MB at most", memory)
     an_epoch, in_all = map(int, re.fullmatch(r"batches: (\d+) an epoch, (\d+) in all", batches).groups())
-    assert 10 <= an_epoch <= 11 and in_all == 4 * an_epoch
+    assert 10 <= an_epoch < 15 and in_all == 4 * an_epoch
     assert re.fullmatch(r"time: [\d.]+ s a batch, the mean of \d+; .* in all, without the dev scores", seconds)
     assert list(tmp_path.iterdir()) == []
 

@@ -1,6 +1,7 @@
 """The option parser of all commands."""
 
 import argparse
+from pathlib import Path
 from typing import NoReturn
 
 from tfnmt.pretrained import find_model
@@ -32,4 +33,5 @@ def _whole_number(text, minimum):
 
 def model_directory(text: str) -> str:
     """For `type=` of an option: the directory of a model, or the name of one that comes with the library."""
-    return str(find_model(text))
+    found = find_model(text)
+    return text if found == Path(text) else str(found)
