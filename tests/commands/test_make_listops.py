@@ -22,3 +22,7 @@ def test_lines_are_written_that_no_excluded_file_has(tmp_path):
         run("second", "--exclude", tmp_path / "none")
     assert run("first") == first
     assert sorted(path.name for path in tmp_path.iterdir()) == ["first", "second", "third"]
+    long = run("long", "--words", 30, 40, "--arguments", 3, 3)
+    assert all(30 <= len(line.translate(str.maketrans("()", "  ")).split()) - 1 <= 40 for line in long)
+    with pytest.raises(UserError, match="--words 4 3: the first number must not be greater than the second"):
+        run("wrong", "--words", 4, 3)

@@ -5,7 +5,8 @@ from itertools import islice
 from typing import TextIO
 
 from tfnmt.commands.parser import CommandParser, positive
-from tfnmt.data.tasks.listops import MAXIMUM_DEPTH, draw_lines, expressions
+from tfnmt.data.tasks.listops import ARGUMENTS, MAXIMUM_DEPTH, draw_lines, expressions
+from tfnmt.errors import UserError
 
 
 def add_options(parser: CommandParser) -> None:
@@ -21,6 +22,12 @@ def add_options(parser: CommandParser) -> None:
         help="lists within each other at most; 1: lists of digits alone (default: %(default)s, as the official"
         " generator)",
     )
+    for name, what, default in (
+        ("--arguments", "arguments of a list", f"{ARGUMENTS[0]} {ARGUMENTS[1]}, as the official generator"),
+        ("--words", "words of an expression", "any number"),
+    ):
+        text = f"the fewest and the most {what} (default: {default})"
+        parser.add_argument(name, nargs=2, type=positive, metavar=("MIN", "MAX"), help=text)
     parser.add_argument(
         "--exclude",
         action="append",
@@ -35,7 +42,11 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     from tfnmt.files import atomic_write
 
     exclude = {text for path in arguments.exclude for text in expressions(path)}
-    lines = islice(draw_lines(arguments.seed, exclude, arguments.levels), arguments.count)
+    ranges = {name: tuple(given) for name in ("arguments", "words") if (given := getattr(arguments, name))}
+    for name, (fewest, most) in ranges.items():
+        if fewest > most:
+            raise UserError(f"--{name} {fewest} {most}: the first number must not be greater than the second")
+    lines = islice(draw_lines(arguments.seed, exclude, arguments.levels, **ranges), arguments.count)
     with (
         atomic_write(arguments.output, way_out="name another --output") as part,
         open(part, "w", encoding="utf-8") as file,

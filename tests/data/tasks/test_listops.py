@@ -6,7 +6,17 @@ from itertools import islice
 import pytest
 
 from tfnmt.data.tasks import listops
-from tfnmt.data.tasks.listops import MAXIMUM_DEPTH, OPERATORS, draw, draw_lines, evaluate, expressions, to_text
+from tfnmt.data.tasks.listops import (
+    MAXIMUM_DEPTH,
+    OPERATORS,
+    TooLongError,
+    draw,
+    draw_lines,
+    evaluate,
+    expressions,
+    to_text,
+    words_of,
+)
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import from_brackets, to_brackets
 
@@ -48,10 +58,25 @@ def test_drawn_expressions_follow_the_official_generator():
     assert set(range(10)) < set(drawn)
     assert all(isinstance(draw(rng, levels=0), int) for _ in range(20))
     assert max(map(depth, drawn)) < MAXIMUM_DEPTH
-    small = [draw(rng, ("MIN", "MAX"), most_arguments=3, levels=2) for _ in range(500)]
+    small = [draw(rng, ("MIN", "MAX"), arguments=(2, 3), levels=2) for _ in range(500)]
     assert max(map(depth, small)) == 2
     assert {expression[0] for expression in small if not isinstance(expression, int)} == {"MIN", "MAX"}
     assert max(len(expression) for expression in small if not isinstance(expression, int)) == 4
+
+
+def test_numbers_of_words_and_arguments():
+    """Expressions of some lengths are as frequent among each other as among all."""
+    assert words_of(("SM", ("MED", 1, 4), 0)) == len(["[SM", "[MED", "1", "4", "]", "0", "]"])
+    lines = [line.split("\t")[1] for line in islice(draw_lines(3, arguments=(4, 4), words=(6, 11)), 400)]
+    lengths = [len(from_brackets(text)[0]) for text in lines]
+    assert set(lengths) == {6, 11}  # one list of four digits, or two lists
+    few = [text for text in lines if text.count("[") == 1]
+    rng = random.Random(4)
+    drawn = [words_of(draw(rng, arguments=(4, 4))) for _ in range(20_000)]
+    one, two = drawn.count(6), drawn.count(11)
+    assert abs(len(few) / len(lines) - one / (one + two)) < 0.1
+    with pytest.raises(TooLongError):
+        draw(random.Random(1), levels=5, arguments=(99, 99), most_words=0)
 
 
 def test_no_expression_twice_and_none_that_is_excluded():
@@ -70,7 +95,7 @@ def test_few_levels_have_few_expressions(monkeypatch):
     lines = draw_lines(1, {str(digit) for digit in range(3)}, levels=1)
     assert all(line.count("[") <= 1 for line in islice(lines, 500))
     monkeypatch.setattr(listops, "LIST_PROBABILITY", 0)  # digits are all there is
-    with pytest.raises(UserError, match=r"no new expression in 2,000 draws after 10: ask for fewer lines or more"):
+    with pytest.raises(UserError, match=r"no new expression in 2,000 draws after 10: ask for fewer lines, or for other"):
         list(draw_lines(1))
 
 

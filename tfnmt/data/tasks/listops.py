@@ -8,6 +8,7 @@ drawn uniformly. A list is a tuple `(operator, argument, ...)`, a digit an integ
 """
 
 import random
+import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from statistics import median
@@ -24,9 +25,10 @@ OPERATORS: dict[str, Callable[[list[int]], int]] = {
     "SM": lambda values: sum(values) % 10,
 }
 LIST_PROBABILITY = 0.25
-FEWEST_ARGUMENTS, MOST_ARGUMENTS = 2, 5
+ARGUMENTS = (2, 5)
+"""The fewest and the most arguments of a list."""
 MAXIMUM_DEPTH = 20
-# Few levels have few expressions. After this number of draws in a row with nothing new, there may be no others.
+# Few levels have few expressions. After this number of draws in a row with nothing to use, there may be no others.
 MAXIMUM_REPEATED_DRAWS = 100_000
 
 Expression = int | tuple
@@ -48,21 +50,54 @@ class ListOps(Task):
 
     def draw_line(self, rng: random.Random) -> str:
         """A small expression of MIN and MAX alone."""
-        expression = draw(rng, ("MIN", "MAX"), most_arguments=3, levels=4)
+        expression = draw(rng, ("MIN", "MAX"), arguments=(2, 3), levels=4)
         return f"{evaluate(expression)}\t{to_text(expression)}"
+
+
+class TooLongError(Exception):
+    """An expression has more words than are allowed."""
 
 
 def draw(
     rng: random.Random,
     operators: Sequence[str] = tuple(OPERATORS),
-    most_arguments: int = MOST_ARGUMENTS,
+    arguments: tuple[int, int] = ARGUMENTS,
     levels: int = MAXIMUM_DEPTH - 1,
+    most_words: int = sys.maxsize,
 ) -> Expression:
-    """A random expression with lists nested at most `levels` deep."""
-    if levels == 0 or rng.random() >= LIST_PROBABILITY:
-        return rng.randrange(10)
-    count = rng.randint(FEWEST_ARGUMENTS, most_arguments)
-    return rng.choice(operators), *(draw(rng, operators, most_arguments, levels - 1) for _ in range(count))
+    """A random expression.
+
+    Args:
+        rng: decides which.
+        operators: those of the lists.
+        arguments: the fewest and the most of a list.
+        levels: lists within each other at most.
+        most_words: words at most: operators, digits and closing brackets.
+
+    Raises:
+        TooLongError: it would have more words; it is drawn no further.
+    """
+    words = 0
+
+    def drawn(levels):
+        nonlocal words
+        is_list = levels > 0 and rng.random() < LIST_PROBABILITY
+        words += 2 if is_list else 1
+        if words > most_words:
+            raise TooLongError
+        if not is_list:
+            return rng.randrange(10)
+        count = rng.randint(*arguments)
+        return rng.choice(operators), *(drawn(levels - 1) for _ in range(count))
+
+    return drawn(levels)
+
+
+def words_of(expression: Expression) -> int:
+    """How many words it has: operators, digits and closing brackets."""
+    if isinstance(expression, int):
+        return 1
+    return 2 + sum(map(words_of, expression[1:]))
 
 
 def evaluate(expression: Expression) -> int:
@@ -84,27 +119,47 @@ def to_text(expression: Expression) -> str:
     return text
 
 
-def draw_lines(seed: int, exclude: Collection[str] = (), levels: int = MAXIMUM_DEPTH - 1) -> Iterator[str]:
+def draw_lines(
+    seed: int,
+    exclude: Collection[str] = (),
+    levels: int = MAXIMUM_DEPTH - 1,
+    arguments: tuple[int, int] = ARGUMENTS,
+    words: tuple[int, int] = (1, sys.maxsize),
+) -> Iterator[str]:
     """Lines of a ListOps file, without end: all expressions differ, and none is in `exclude`.
 
+    Args:
+        seed: decides which.
+        exclude: expressions that must not occur.
+        levels, arguments: as for `draw`.
+        words: the fewest and the most of an expression. Others are drawn and not used, so the rest is as frequent as it
+            would be among them.
+
     Raises:
-        UserError: no new expression with this number of levels was found.
+        UserError: no new expression was found.
     """
     rng = random.Random(seed)
     seen = set(exclude)
     while True:
-        for _ in range(MAXIMUM_REPEATED_DRAWS):
-            expression = draw(rng, levels=levels)
-            text = to_text(expression)
-            if text not in seen:
-                break
-        else:
-            raise UserError(
-                f"no new expression in {MAXIMUM_REPEATED_DRAWS:,} draws after {len(seen):,}: "
-                "ask for fewer lines or more levels"
-            )
+        expression, text = _draw_new(rng, seen, levels, arguments, words)
         seen.add(text)
         yield f"{evaluate(expression)}\t{text}"
+
+
+def _draw_new(rng, seen, levels, arguments, words):
+    """An expression that is not in `seen`, and its text."""
+    fewest, most = words
+    for _ in range(MAXIMUM_REPEATED_DRAWS):
+        try:
+            expression = draw(rng, arguments=arguments, levels=levels, most_words=most)
+        except TooLongError:
+            continue
+        if words_of(expression) >= fewest and (text := to_text(expression)) not in seen:
+            return expression, text
+    raise UserError(
+        f"no new expression in {MAXIMUM_REPEATED_DRAWS:,} draws after {len(seen):,}: "
+        "ask for fewer lines, or for other numbers of levels, arguments or words"
+    )
 
 
 def expressions(path: str | Path) -> Iterator[str]:
