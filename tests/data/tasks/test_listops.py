@@ -95,7 +95,9 @@ def test_few_levels_have_few_expressions(monkeypatch):
     lines = draw_lines(1, {str(digit) for digit in range(3)}, levels=1)
     assert all(line.count("[") <= 1 for line in islice(lines, 500))
     monkeypatch.setattr(listops, "LIST_PROBABILITY", 0)  # digits are all there is
-    with pytest.raises(UserError, match=r"no new expression in 2,000 draws after 10: ask for fewer lines, or for other"):
+    with pytest.raises(
+        UserError, match=r"no new expression in 2,000 draws after 10: ask for fewer lines, or for other"
+    ):
         list(draw_lines(1))
 
 
