@@ -4,6 +4,7 @@ A long valley is steep across and nearly flat along. Beale's function is so stee
 throws a point far away. On the noisy moons each step sees the gradient of a few points only.
 """
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -81,13 +82,14 @@ def _moon_surface():
     return Surface("noisy moons", height, (-1.5, 1.5), minimum, (-2, 6, -8, 2), 0.1, 0.1, noisy)
 
 
-def surfaces() -> list[Surface]:
+@functools.cache
+def surfaces() -> tuple[Surface, ...]:
     """The three."""
-    return [
+    return (
         Surface("long valley", long_valley, (1.5, -9.0), (0.0, 0.0), (-2, 2, -10, 2), 0.05, 0.1),
         Surface("Beale's function", beale, (1.0, 1.5), (3.0, 0.5), (0, 4, -0.6, 1.7), 0.003, 0.03),
         _moon_surface(),
-    ]
+    )
 
 
 def optimizers(rate: float, adaptive_rate: float) -> dict[str, keras.optimizers.Optimizer]:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tfnmt_programs.figures import surfaces as module
 from tfnmt_programs.figures.saddle import descend
 from tfnmt_programs.figures.surfaces import beale, draw_surfaces, long_valley, moons, optimizers, surfaces
 
@@ -26,9 +27,10 @@ def test_moons_are_two_balanced_classes():
     np.testing.assert_array_equal(points, moons(100)[0])
 
 
-def test_the_picture_has_a_path_of_every_optimizer_on_every_surface():
+def test_the_picture_has_a_path_of_every_optimizer_on_every_surface(monkeypatch):
+    chosen = ("SGD", "Adam")
+    monkeypatch.setattr(module, "optimizers", lambda *rates: {name: optimizers(*rates)[name] for name in chosen})
     figure, rest = draw_surfaces(steps=3)
-    assert len(rest) == 3 and all(set(found) == set(optimizers(1.0, 1.0)) for found in rest.values())
-    assert len(figure.axes) == 6 and rest["long valley"]["SGD"] == pytest.approx(
-        long_valley(1.5 * 0.95**3, 9 * 0.9995**3), rel=1e-4
-    )
+    assert len(rest) == 3 and all(set(found) == set(chosen) for found in rest.values())
+    assert len(figure.axes) == 6
+    assert rest["long valley"]["SGD"] == pytest.approx(long_valley(1.5 * 0.95**3, 9 * 0.9995**3), rel=1e-4)
