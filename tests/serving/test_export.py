@@ -156,6 +156,13 @@ def test_the_stock_server_links_every_operation(exported):
         assert operations(graph) - TEXT_OPERATIONS - set(CORE_OPERATIONS.split()) == set(), name
 
 
+def test_the_graph_holds_no_shapes_that_are_inferred_again(exported):
+    saved = saved_model_pb2.SavedModel.FromString((exported / "saved_model.pb").read_bytes())
+    nodes = [node for function in saved.meta_graphs[0].graph_def.library.function for node in function.node_def]
+    assert len(nodes) > 1000 and not any("_output_shapes" in node.attr for node in nodes)
+    assert not (exported / "fingerprint.pb").exists()  # it would be that of another graph
+
+
 def test_the_compose_file_pins_a_server_that_reads_what_is_exported(exported):
     """A TensorFlow reads what the same or an earlier minor version wrote; a graph says which one that was."""
     compose = (exported.parents[1] / "compose.yaml").read_text()
@@ -240,12 +247,18 @@ def test_it_runs_without_python(exported, model, sentences, tmp_path):
 EMPTY_SERVABLE = SimpleNamespace(kind="empty", options={}, functions={}, documentation={}, limits={}, examples=())
 
 
+def save_nothing(servable, path, **options):
+    """As `tf.saved_model.save`, of an empty model."""
+    for name in ("saved_model.pb", "fingerprint.pb"):
+        Path(path, name).touch()
+
+
 def test_versions_increase_and_no_incomplete_version_is_visible(tmp_path, monkeypatch):
     seen = []
 
     def save(servable, path, **options):
         seen.append(sorted(entry.name for entry in (tmp_path / "a").iterdir() if not entry.name.startswith(".")))
-        Path(path, "saved_model.pb").write_bytes(b"")
+        save_nothing(servable, path, **options)
 
     monkeypatch.setattr(tf.saved_model, "save", save)
     paths = [export(EMPTY_SERVABLE, tmp_path, "a") for _ in range(2)]
@@ -264,7 +277,7 @@ def test_versions_increase_and_no_incomplete_version_is_visible(tmp_path, monkey
 
 
 def test_models_config_lists_every_model_once_and_keeps_edits(tmp_path, monkeypatch):
-    monkeypatch.setattr(tf.saved_model, "save", lambda _, path, **__: None)
+    monkeypatch.setattr(tf.saved_model, "save", save_nothing)
     for name in ("b", "a", "b"):
         export(EMPTY_SERVABLE, tmp_path, name)
     text = (tmp_path / "models.config").read_text()
