@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from tests.commands.calls import call
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.training import loopback
+from tfnmt.training.callbacks import CheckpointCallback
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.micro_batches import batch_loss
 from tfnmt.training.rendezvous import meet
@@ -174,6 +176,14 @@ def test_the_kernel_takes_the_filter():
             with connected:
                 connected.sendall(b"x")
                 assert client.recv(1) == b"x"
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_after_a_checkpoint_a_signal_ends_one_process_at_once_and_several_after_a_batch(processes):
+    replicas = SimpleNamespace(processes=processes, is_chief=False)
+    run = SimpleNamespace(replicas=replicas, signals=SimpleNamespace(deferred=True), configuration=None)
+    CheckpointCallback(run, None, SimpleNamespace(all_finite=lambda: True), None).save()
+    assert run.signals.deferred == (processes == 2)
 
 
 OPTIONS = ["--task", "sst", "--encoder", "spinn-pi-nt", "--epochs", "2", "--no-board", "--set", "batch_size=16"]

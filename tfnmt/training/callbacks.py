@@ -96,7 +96,8 @@ class CheckpointCallback(keras.callbacks.Callback):
         if self.run.replicas.is_chief:
             self.run.check_directory()
             self.checkpoints.save(passing)
-        self.run.signals.deferred = False
+        # Several processes end after the same batch, so that none loses another one.
+        self.run.signals.deferred = self.run.replicas.processes > 1
 
     def save_metrics(self) -> None:
         """Copy the epoch's metrics so far, before a checkpoint or before `evaluate` resets them."""

@@ -19,6 +19,8 @@ class Replicas:
 
     number = 1
     """How many there are, in all processes."""
+    processes = 1
+    """In how many processes they are."""
     is_chief = True
     """Whether this process writes checkpoints, scores and logs. There is one that does."""
     outside_signal: Callable[[], int] = staticmethod(lambda: 0)

@@ -82,7 +82,8 @@ class Workers(Replicas):
 
     def __init__(self, cluster: Cluster):
         self.addresses, self.index = cluster
-        self.number, self.is_chief = len(self.addresses), self.index == 0
+        self.number = self.processes = len(self.addresses)
+        self.is_chief = self.index == 0
         gpus = tf.config.list_physical_devices("GPU")
         if gpus:  # a worker has one device: on a machine with several, start one worker for each
             tf.config.set_visible_devices(gpus[self.index % len(gpus)], "GPU")
