@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from pathlib import Path
 
@@ -66,6 +67,7 @@ class Version:
         }
         loaded = tf.saved_model.load(str(self.path))
         self._functions = loaded.signatures
+        weakref.finalize(self, _destroy, _tables(loaded.signatures.values()))
         self._checks = Checks(getattr(loaded, "checks", {}), checking)
         for name, inputs in warm_up_requests(self.path, self.signature):
             self._runner(name)(inputs)
@@ -111,6 +113,19 @@ class Version:
             return arrays
 
         return run
+
+
+def _tables(functions: Iterable) -> list[tf.Tensor]:
+    """Handles of the tables and tokenizers that the functions of a loaded model use."""
+    captured = {id(tensor): tensor for function in functions for tensor in function.captured_inputs}
+    variables = {id(variable.handle) for function in functions for variable in function.variables}
+    return [tensor for key, tensor in captured.items() if tensor.dtype == tf.resource and key not in variables]
+
+
+def _destroy(tables: Iterable[tf.Tensor]) -> None:
+    """Free them: TensorFlow frees the variables of a model that nothing refers to any more, but never these."""
+    for table in tables:
+        tf.raw_ops.DestroyResourceOp(resource=table, ignore_lookup_error=True)
 
 
 def _read_description(path):
