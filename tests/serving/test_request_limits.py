@@ -8,7 +8,7 @@ import requests
 
 from tests.classification.test_servable import made as classifier
 from tests.layers.trees.tree_batches import right_branching
-from tests.serving.conftest import Running
+from tests.serving.conftest import Running, publish
 from tfnmt.classification.servable import ClassifierServable
 from tfnmt.serving.client import PredictError, connect
 from tfnmt.serving.export import export
@@ -20,11 +20,12 @@ LONG = 2500  # words of a tree with more than 4,096 brackets
 
 
 @pytest.fixture(scope="module")
-def directory(tmp_path_factory):
+def directory(tmp_path_factory, export_once):
     """Two classifiers: "trees", which reads trees, and "parser", which makes them."""
     directory = tmp_path_factory.mktemp("saved_models")
-    for name, encoder in (("trees", "spinn-pi-nt"), ("parser", "spinn")):
-        export(ClassifierServable(classifier(encoder, "sst")), directory, name)
+    export(ClassifierServable(classifier("spinn-pi-nt", "sst")), directory, "trees")
+    parser = export_once(lambda: ClassifierServable(classifier("spinn", "snli")), "pairs")
+    publish(parser, directory, "parser", 1)
     return directory
 
 
@@ -55,8 +56,8 @@ def test_limits_are_named(refused):
     assert refused("parser", "parse", text=["a", long]) == message
     assert refused("trees", text=["a", right(501)]) == message
     eight = ["a " * 500] * 8 + ["a"]
-    assert refused("parser", text=eight) == "a request of 4,001 tokens: at most 4,000 are allowed"
-    assert refused("parser", text=["a"] * 65) == "a request of 65 rows: at most 64 are allowed"
+    assert refused("parser", "encode", text=eight) == "a request of 4,001 tokens: at most 4,000 are allowed"
+    assert refused("parser", "encode", text=["a"] * 65) == "a request of 65 rows: at most 64 are allowed"
 
 
 def right(words):
@@ -101,11 +102,11 @@ def test_the_operator_sets_other_limits_and_many_brackets_are_right(directory, s
     with connect(running.rest) as client:
         (tree,) = client.predict("parser", {"text": [words]}, "parse")["brackets"]
         with pytest.raises(PredictError, match="a request of 3 rows: at most 2 are allowed"):
-            client.predict("parser", {"text": ["a"] * 3})
+            client.predict("parser", {"text": ["a"] * 3}, "parse")
         assert client.predict("trees", {"text": [tree, right(LONG)]})["label"]
     assert tree.count("(") == tree.count(")") == LONG - 1
     assert tree.replace("( ", "").replace(" )", "") == words
-    assert tree == classifier("spinn", "sst").parse([words])[0]
+    assert tree == classifier("spinn", "snli").parse([words])[0]
 
 
 def test_limits_are_the_operators_then_the_models_then_the_default():
