@@ -1,4 +1,4 @@
-"""How many threads an operation is split over: more do not always help."""
+"""How many threads operations are computed in, and each is split over: more do not always help."""
 
 import contextlib
 import os
@@ -15,6 +15,16 @@ def share_processors(batches: int) -> None:
     if batches > 1:
         with contextlib.suppress(RuntimeError):  # TensorFlow starts its threads once and then keeps their number
             tf.config.threading.set_intra_op_parallelism_threads(max(1, processors() // batches))
+
+
+def keep_thread_free(batches: int) -> None:
+    """Have more threads for operations than so many batches occupy, if TensorFlow has not computed yet.
+
+    The loop of a search stays in one thread from its beginning to its end. What is short, as the check of a request,
+    would wait for that end.
+    """
+    with contextlib.suppress(RuntimeError):
+        tf.config.threading.set_inter_op_parallelism_threads(max(processors(), batches) + 1)
 
 
 def processors() -> int:

@@ -70,7 +70,9 @@ def _create_service(directory, options, http, grpc, stack):
     from tfnmt.serving.grpc_services import add_services
     from tfnmt.serving.rest import rest_application
     from tfnmt.serving.service import create_service
+    from tfnmt.threads import keep_thread_free
 
+    keep_thread_free(options.batching.threads)
     service = create_service(directory, options)
     stack.callback(service.close)
     add_services(grpc.server, service)
