@@ -67,7 +67,7 @@ class Version:
         }
         loaded = tf.saved_model.load(str(self.path))
         self._functions = loaded.signatures
-        weakref.finalize(self, _destroy, _tables(loaded.signatures.values()))
+        weakref.finalize(self, _destroy, _tables(loaded.signatures.values())).atexit = False
         self._checks = Checks(getattr(loaded, "checks", {}), checking)
         for name, inputs in warm_up_requests(self.path, self.signature):
             self._runner(name)(inputs)
