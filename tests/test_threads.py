@@ -33,7 +33,7 @@ def short_work(processors, batches):
     keep_thread_free(batches)
     signal.alarm(20)  # ends this process if it waits
     begun, end = threading.Semaphore(0), threading.Event()
-    batch = tf.function(lambda: tf.numpy_function(lambda: [begun.release(), end.wait()], [], []))
+    batch = tf.function(lambda: tf.numpy_function(lambda: begun.release() or end.wait(), [], tf.bool))
     batch.get_concrete_function()
     for _ in range(batches):
         threading.Thread(target=batch, daemon=True).start()

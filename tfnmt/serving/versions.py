@@ -124,8 +124,9 @@ def _tables(functions: Iterable) -> list[tf.Tensor]:
 
 def _destroy(tables: Iterable[tf.Tensor]) -> None:
     """Free them: TensorFlow frees the variables of a model that nothing refers to any more, but never these."""
-    for table in tables:
-        tf.raw_ops.DestroyResourceOp(resource=table, ignore_lookup_error=True)
+    with tf.init_scope():  # at once, also where a function is just being traced
+        for table in tables:
+            tf.raw_ops.DestroyResourceOp(resource=table, ignore_lookup_error=True)
 
 
 def _read_description(path):
