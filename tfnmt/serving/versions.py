@@ -12,6 +12,7 @@ import tensorflow as tf
 import tensorflow_text  # noqa: F401  registers its operations
 from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+from tensorflow.python.eager.context import eager_mode
 
 from tfnmt.layers.int8 import require_int8
 from tfnmt.serving.batching import Arrays, Batcher
@@ -124,7 +125,7 @@ def _tables(functions: Iterable) -> list[tf.Tensor]:
 
 def _destroy(tables: Iterable[tf.Tensor]) -> None:
     """Free them: TensorFlow frees the variables of a model that nothing refers to any more, but never these."""
-    with tf.init_scope():  # at once, also where a function is just being traced
+    with eager_mode():  # Python may collect its garbage while a graph is built, and call this there
         for table in tables:
             tf.raw_ops.DestroyResourceOp(resource=table, ignore_lookup_error=True)
 
