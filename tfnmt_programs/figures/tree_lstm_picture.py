@@ -49,20 +49,20 @@ def draw_tree_lstm() -> tuple[Figure, float]:
     figure = new_figure(11, 5.6)
     figure.set_layout_engine("none")
     inputs = {"h_l": (h[0], 0.06, BLUE), "h_r": (h[1], 0.22, BLACK), "e, tracker": (e, 0.38, RED)}
+    memories = {"c_l": (c[0], 0.62, BLUE), "c_r": (c[1], 0.78, BLACK)}
     anchors = {}
-    for name, (vector, x, color) in inputs.items():
+    for name, (vector, x, color) in (inputs | memories).items():
         anchors[name] = _strip(figure, vector, x, 0.08, name, color)
     for place, name in enumerate(("g", "i", "f_l", "f_r", "o")):
         anchors[name] = _strip(figure, found[name], 0.06 + 0.16 * place, 0.42, name, "0.4")
         for source, (_, _, color) in inputs.items():
-            _arrow(figure, _top(anchors[source]), _bottom(anchors[name]), color)
+            _arrow(figure, anchors[source], anchors[name], color)
     anchors["c"] = _strip(figure, found["c"], 0.38, 0.76, "c = g ⊙ i + f_l ⊙ c_l + f_r ⊙ c_r", "0.4")
     anchors["h"] = _strip(figure, found["h"], 0.7, 0.76, "h = o ⊙ tanh(c)", "0.4")
     for source, goal in (("g", "c"), ("i", "c"), ("f_l", "c"), ("f_r", "c"), ("o", "h")):
-        _arrow(figure, _top(anchors[source]), _bottom(anchors[goal]), "0.5")
-    for name, vector, y, color in (("c_l", c[0], 0.86, BLUE), ("c_r", c[1], 0.7, BLACK)):
-        x, *_ = _strip(figure, vector, 0.06, y, name, color)
-        _arrow(figure, (x + 0.07, y + 0.035), (0.378, 0.795), color)
+        _arrow(figure, anchors[source], anchors[goal], "0.5")
+    for source in memories:
+        _arrow(figure, anchors[source], anchors["c"], "0.5", dashed=True)
     figure.text(
         0.5,
         0.005,
@@ -77,9 +77,7 @@ def _strip(figure, vector, x, y, name, color):
     axes = figure.add_axes((x, y, 0.13, 0.07))
     axes.imshow(vector[np.newaxis], cmap="PuOr", vmin=-1, vmax=1, aspect="auto")
     for i, value in enumerate(vector):
-        axes.text(
-            i, 0, f"{value:.1f}", ha="center", va="center", fontsize=6, color="white" if abs(value) > 0.6 else "black"
-        )
+        axes.text(i, 0, f"{value:.1f}", ha="center", va="center", fontsize=6)
     axes.set_xticks([])
     axes.set_yticks([])
     for spine in axes.spines.values():
@@ -88,23 +86,15 @@ def _strip(figure, vector, x, y, name, color):
     return x + 0.065, y, y + 0.07
 
 
-def _top(strip):
-    """Above its name."""
-    return strip[0], strip[2] + 0.035
-
-
-def _bottom(strip):
-    return strip[0], strip[1] - 0.005
-
-
-def _arrow(figure, source, goal, color):
+def _arrow(figure, source, goal, color, dashed=False):
     arrow = FancyArrowPatch(
-        source,
-        goal,
+        (source[0], source[2] + 0.035),
+        (goal[0], goal[1] - 0.005),
         transform=figure.transFigure,
         arrowstyle="->",
         mutation_scale=8,
         color=color,
         alpha=0.6,
+        linestyle="--" if dashed else "-",
     )
     figure.add_artist(arrow)
