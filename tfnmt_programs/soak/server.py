@@ -118,12 +118,14 @@ class _Soak:
         start = time.monotonic()
         for thread in [*watching, *self.good]:
             thread.start()
-        calm = self._rate_until(start + CALM_SHARE * seconds)
-        for thread in rude:
-            thread.start()
-        disturbed = self._rate_until(start + seconds)
-        stop_seconds = self._stop()
-        self.end.set()
+        try:
+            calm = self._rate_until(start + CALM_SHARE * seconds)
+            for thread in rude:
+                thread.start()
+            disturbed = self._rate_until(start + seconds)
+            stop_seconds = self._stop()
+        finally:  # also when interrupted: a program ends when all its threads do
+            self.end.set()
         for thread in [*watching, *rude, *self.good]:
             thread.join()
         return self._figures(start, disturbed / calm, stop_seconds)
