@@ -98,6 +98,23 @@ def test_the_newest_version_is_served(folder):
     assert models.available() == {"a": [3], "b": [1]} and models.states("a")[2] == (State.END, "")
 
 
+def test_a_version_whose_folder_goes_is_served_until_another_is_loaded(folder):
+    async def main():
+        models = Models(folder, load_version)
+        await models.update()
+        (folder / "a" / "3").mkdir()
+        (folder / "a" / "3" / "broken").touch()
+        for number in ("1", "2"):
+            (folder / "a" / number).rmdir()
+        await models.update()
+        assert models.available()["a"] == [2]
+        (folder / "a" / "4").mkdir()
+        await models.update()
+        assert models.available()["a"] == [4]
+
+    asyncio.run(main())
+
+
 def test_the_watcher_survives_a_base_path_that_is_a_file(folder, logged):
     def change():
         (folder / "a").rename(folder / "old")

@@ -178,8 +178,8 @@ class Models:
             if version:
                 served[number] = version
         removed = set(model.available) - set(served)
-        if removed and not numbers:
-            return  # the folder itself is gone; the loaded versions still work
+        if model.available and not served:
+            return  # there is none to take over: what is loaded still works, though its folder may be gone
         model.available = served
         model.states = {n: state for n, state in model.states.items() if n in numbers}
         for number in removed:
