@@ -4,6 +4,7 @@
 # make figures the pictures of docs/; those of trained models only with MODEL, a translator's directory, PARSERS, those
 #              of a spinn and an rl-spinn, BOARD, that of a translator with logs (its TensorBoard, by Chromium), and
 #              COMPARED, translators, with SOURCE and TARGET, the test files they are compared on
+# make models  train the models that come with the library again, which takes some 8 minutes
 # make docs    the site of README.md and docs/, in site/: open site/index.html
 # make book    the pages on the three posts as one printable PDF, book.pdf; it needs Chromium
 # make test    the tests
@@ -21,7 +22,7 @@ FUZZ_SEED ?= 1
 RUN = .venv/bin/python
 TFNMT = $(RUN) -m tfnmt
 
-.PHONY: environment demo board figures docs book test soak fuzz check format clean
+.PHONY: environment demo board figures models docs book test soak fuzz check format clean
 
 environment: .venv/installed
 
@@ -64,6 +65,9 @@ figures: environment
 	$(if $(PARSERS),$(TFNMT) plot tree --output docs/figures/trees.png --model $(PARSERS) --brackets \
 		"( ( a ( big man ) ) ( ( is sitting ) ( in ( a kitchen ) ) ) )" --title given predicted "learned by reward")
 	$(if $(BOARD),$(TFNMT) screenshots --model $(BOARD) --output docs/figures)
+
+models: environment
+	$(RUN) -m tfnmt_programs.pretraining
 
 docs: environment
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet

@@ -216,7 +216,10 @@ def test_weights_that_are_no_numbers_are_refused(value, saved, copy):
 def test_no_directory(tmp_path):
     with pytest.raises(UserError) as caught:
         tfnmt.load(tmp_path / "absent")
-    assert str(caught.value) == f"{tmp_path / 'absent'}: there is no such model directory"
+    assert (
+        str(caught.value)
+        == f"{tmp_path / 'absent'}: there is no such model directory; tfnmt models lists the models that are there"
+    )
 
 
 def test_a_full_disk_leaves_the_model(saved, copy, full_disk):

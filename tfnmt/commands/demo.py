@@ -46,6 +46,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     for source, translation in zip(sources, served, strict=False):
         print(f"\n{'source':>12}  {source}\n{'answer':>12}  {translation}", file=output)
     print(f"\n{time.monotonic() - start:.0f} seconds in all.", file=output)
+    print("\n`tfnmt serve --model sample-en-de` shows such a model on a page at http://localhost:8501/", file=output)
 
 
 def translated_by_a_server(model: Any, directory: Path, sentences: list[str]) -> tuple[list[str], str]:

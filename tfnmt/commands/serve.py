@@ -25,7 +25,7 @@ def add_options(parser: CommandParser) -> None:
         type=model_directory,
         nargs="+",
         metavar="DIR",
-        help="trained models, by their directories, in the place of exported ones: they are exported first",
+        help="trained models, by directory or name, in the place of exported ones: they are exported first",
     )
     add("--models", default="saved_models", metavar="DIR", help="the folder of servables (default: saved_models)")
     add("--host", default="127.0.0.1", help="0.0.0.0 admits other machines (default: 127.0.0.1, only this one)")

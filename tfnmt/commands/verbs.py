@@ -25,6 +25,7 @@ LIBRARY_VERBS = {
     "export": "export a model for serving",
     "serve": "serve exported models by REST and gRPC, and on a page",
     "client": "send the lines of standard input to a server",
+    "models": "the models that come with the library",
     "demo": "train, score and serve a small translator, in under 3 minutes",
 }
 PROGRAM_VERBS = {

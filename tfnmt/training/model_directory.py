@@ -101,7 +101,7 @@ def require_kind(directory: str | Path, kind: str) -> None:
 def _read_description(directory):
     path = Path(directory, CONFIGURATION)
     if not Path(directory).is_dir():
-        raise UserError(f"{directory}: there is no such model directory")
+        raise UserError(f"{directory}: there is no such model directory; tfnmt models lists the models that are there")
     try:
         description = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
