@@ -1,11 +1,29 @@
 """Training on several devices of one process."""
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from tfnmt.errors import UserError
 from tfnmt.training.preparation import open_run
 from tfnmt.training.strategies import Mirrored
 from tfnmt.translation.presets import PRESETS
+
+CHECKOUT = Path(__file__).parents[2]
+
+
+def test_two_devices_train_as_one_does(tmp_path):
+    command = [sys.executable, "-m", "tests.training.mirrored", str(tmp_path)]
+    done = subprocess.run(
+        command, cwd=CHECKOUT, env=os.environ | {"PYTHONPATH": str(CHECKOUT)}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    differences = json.loads(done.stdout.splitlines()[-1])
+    assert differences["weights"] < 1e-5 and differences["scores"] < 1e-5, differences
 
 
 def test_accumulation_is_refused(tmp_path):

@@ -23,6 +23,11 @@ Of optimizers:
   training step has summed them before, so that one norm is clipped, as with one replica.
 - `_get_current_learning_rate` and `_update_model_variables_moving_average` take every batch for an update, even where
   gradients are accumulated over several.
+
+Of batches that a strategy divides among replicas:
+
+- `_cardinality`, how many there are. Where `fit` does not know that, it begins a step to learn that there is no other
+  batch, and in that step the optimizer counts an update, and layers draw random numbers.
 """
 
 import contextlib
@@ -112,3 +117,8 @@ def averaged_weights(model: keras.Model) -> Iterator[None]:
     finally:
         for variable, value in zip(model.trainable_variables, trained, strict=True):
             variable.assign(value)
+
+
+def set_number_of_batches(divided: tf.distribute.DistributedDataset, number: int) -> None:
+    """Tell how many batches a strategy has divided."""
+    divided._cardinality = number

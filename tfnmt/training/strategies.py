@@ -8,6 +8,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.errors import UserError, nearest_name
+from tfnmt.training.keras_internals import set_number_of_batches
 from tfnmt.training.replicas import Replicas, seed_states, slice_of
 from tfnmt.training.workers import Workers, read_cluster
 
@@ -59,7 +60,11 @@ class Mirrored(Replicas):
         def slices(*batch: Any) -> tf.data.Dataset:
             return replicas.map(lambda index: slice_of(batch, self.number, index, select))
 
-        return self.strategy.distribute_datasets_from_function(lambda _: batches.flat_map(slices).prefetch(self.number))
+        divided = self.strategy.distribute_datasets_from_function(
+            lambda _: batches.flat_map(slices).prefetch(self.number)
+        )
+        set_number_of_batches(divided, int(batches.cardinality()))
+        return divided
 
     def sum(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """See `Replicas`."""
