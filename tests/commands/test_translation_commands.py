@@ -259,6 +259,9 @@ def test_several_translators_are_compared_with_the_first(model, files):
     assert one["ter"] == other["ter"] > 0
 
 
+HELD_OUT = "--dev-split: holds out lines of --source, for want of --dev-source; leave out"
+
+
 @pytest.mark.parametrize(
     "options, complaint",
     [
@@ -271,8 +274,8 @@ def test_several_translators_are_compared_with_the_first(model, files):
         (["--dev-source", "a.txt"], "--source is missing: --dev-source means nothing without it"),
         (["--source", "a.txt", "--target", "b.txt"], "--dev-source is missing: "),
         (["--dev-split", "9"], "--source is missing: --dev-split means nothing without it"),
-        (["--source", "a.tsv", "--dev-source", "b.tsv", "--dev-split", "9"], "leave out --dev-source"),
-        (["--records", "a", "--dev-split", "9"], "leave out --records"),
+        (["--source", "a.tsv", "--dev-source", "b.tsv", "--dev-split", "9"], f"{HELD_OUT} --dev-source"),
+        (["--records", "a", "--dev-split", "9"], f"{HELD_OUT} --records"),
         (["--source", "a.txt", "--dev-source", "b.tsv"], "a.txt: name the file of its translations too"),
         (["--source", "a.tsv", "--dev-source", "b.tsv"], "a.tsv: cannot be read: No such file or directory"),
     ],

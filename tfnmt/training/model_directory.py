@@ -107,6 +107,7 @@ def _read_description(directory):
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}): is {directory} a model directory?") from error
     except (ValueError, RecursionError) as error:
+        check_digests(directory, WEIGHTS)  # if it was written otherwise, that is what is wrong
         raise UserError(f"{path}: is broken ({error}); train the model again") from error
     if not isinstance(description, dict):
         raise UserError(f"{path}: the key 'model' is missing; train the model again")

@@ -49,7 +49,7 @@ def accuracy(model: keras.Model, pictures: np.ndarray, labels: np.ndarray) -> fl
 
 def feature_maps(model: keras.Model, pictures: np.ndarray) -> dict[str, np.ndarray]:
     """What every convolution, pooling and the last layer gives: {layer's name: [examples, rows, columns, maps]}."""
-    names = [layer.name for layer in model.layers if layer.name != "flatten"]
+    names = [layer.name for layer in model.layers if not isinstance(layer, keras.layers.Flatten)]
     inside = keras.Model(model.inputs, {name: model.get_layer(name).output for name in names})
     return {name: np.asarray(values) for name, values in inside.predict(pictures, verbose=0).items()}
 
