@@ -327,9 +327,10 @@ def test_models_config_is_watched_and_version_policies_apply(echoes, tmp_path, s
         stable = post(server, "named/labels/stable:predict", {"instances": ["a"]})
         assert stable[1]["predictions"][0]["translation"] == "one:a"
         assert post(server, "named/labels/other:predict", {"instances": ["a"]})[0] == 400
-        config.write_text("model_config_list {")
-        time.sleep(0.3)
-        assert client.status("named") == {1: "AVAILABLE", 2: "AVAILABLE"}
+        for broken in ("", "model_config_list {"):  # empty: as a file is that is just being written
+            config.write_text(broken)
+            time.sleep(0.3)
+            assert client.status("named") == {1: "AVAILABLE", 2: "AVAILABLE"}
         config.write_text(
             'model_config_list { config { name: "other" base_path: "echo" model_platform: "tensorflow" } }'
         )

@@ -87,11 +87,14 @@ def read_models(directory: str | Path) -> ModelServerConfig:
     """
     path = Path(directory, MODELS)
     try:
-        config = text_format.Parse(path.read_text(encoding="utf-8"), ModelServerConfig())
+        text = path.read_text(encoding="utf-8")
+        config = text_format.Parse(text, ModelServerConfig())
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}): tfnmt export writes it") from error
     except (text_format.ParseError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: is broken: {' '.join(str(error).split())}") from error
+    if not text.strip():  # as it is for a moment while an editor writes it: not that no model is to be served
+        raise UserError(f"{path}: is empty; model_config_list {{}} serves no model")
     problem = models_problem(config)
     if problem:
         raise UserError(f"{path}: {problem}")
