@@ -77,7 +77,7 @@ book: environment
 	$(TFNMT) book --output book.pdf
 
 test: environment
-	$(RUN) -m pytest --numprocesses 3 --dist loadfile
+	$(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
 
 soak: environment
 	$(TFNMT) soak

@@ -31,6 +31,8 @@ _STARTED_HERE = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     # By default the workers have a niceness of 15, and hardly run while anything else on the machine does.
     "RAY_worker_niceness": "0",
+    # Ray gives up after 30 seconds, which its first process may need on a machine that is busy.
+    "RAY_gcs_server_port_wait_time_s": "90",
 }
 
 
