@@ -67,9 +67,11 @@ def test_workers_that_start_again_resume(again, tmp_path, monkeypatch):
     (tmp_path / "checkpoints").mkdir()
     (tmp_path / "checkpoints" / "step-5.index").touch()
     seen = []
-    workers._in_worker(seen.append, options(output=str(tmp_path), workers=2), again)
+    given = options(output=str(tmp_path), workers=2, vectors="glove.txt", words=["test.txt"])
+    workers._in_worker(seen.append, given, again)
     (arguments,) = seen
     assert arguments.strategy == "multiworker"
+    assert (arguments.vectors, arguments.words) == ((None, None) if again else ("glove.txt", ["test.txt"]))
     if again:
         assert (arguments.resume, arguments.output, arguments.preset) == (str(tmp_path), None, None)
     else:

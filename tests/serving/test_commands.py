@@ -14,7 +14,7 @@ import pytest
 from tests.commands.calls import call
 from tests.serving.conftest import made, publish
 from tfnmt.commands.demo import translated_by_a_server
-from tfnmt.commands.serve import exported
+from tfnmt.commands.serve import export_to, folder_of_servables
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
 from tfnmt.training.model_directory import save_configuration, save_tokenizers, save_weights
@@ -140,11 +140,19 @@ def test_trained_models_to_serve_are_exported_by_their_names(tmp_path, monkeypat
         return SimpleNamespace(returncode=len(commands) - 1)
 
     monkeypatch.setattr("tfnmt.commands.serve.subprocess.run", run)
-    monkeypatch.setattr("tfnmt.commands.serve.tempfile.mkdtemp", lambda: str(tmp_path / "models"))
-    assert exported(["runs/de"]) == str(tmp_path / "models")
-    options = ["--model", "runs/de", "--output", str(tmp_path / "models"), "--name", "de"]
+    export_to(str(tmp_path), ["runs/de"])
+    options = ["--model", "runs/de", "--output", str(tmp_path), "--name", "de"]
     assert commands == [[sys.executable, "-m", "tfnmt", "export", *options]]
-    (tmp_path / "models").mkdir()
     with pytest.raises(UserError, match="runs/fr: was not exported"):
-        exported(["runs/fr"])
-    assert not (tmp_path / "models").exists()
+        export_to(str(tmp_path), ["runs/fr"])
+
+
+def test_what_was_exported_for_one_server_goes_with_it(monkeypatch):
+    """Also when the server cannot start."""
+    monkeypatch.setattr("tfnmt.commands.serve.export_to", lambda folder, models: Path(folder, "de").mkdir())
+    with pytest.raises(UserError), folder_of_servables(SimpleNamespace(model=["runs/de"])) as folder:
+        assert Path(folder, "de").is_dir()
+        raise UserError("port 8501 is taken")
+    assert not Path(folder).exists()
+    with folder_of_servables(SimpleNamespace(model=None, models="saved_models")) as folder:
+        assert folder == "saved_models"

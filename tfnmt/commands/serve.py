@@ -1,11 +1,12 @@
 """Serve exported models on this machine with TensorFlow Serving's REST and gRPC interfaces, and a page at /."""
 
 import argparse
+import contextlib
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
@@ -74,20 +75,28 @@ def milliseconds(text: str) -> float:
     return value
 
 
-def exported(models: list[str]) -> str:
-    """Export trained models, in processes of their own, to a new temporary folder.
+def export_to(folder: str, models: list[str]) -> None:
+    """Export trained models to a folder, in processes of their own.
 
     Raises:
         UserError: one cannot be exported; its own complaint stands on standard error.
     """
-    folder = tempfile.mkdtemp()
     for directory in models:
         command = [sys.executable, "-m", "tfnmt", "export", "--model", directory, "--output", folder]
         command += ["--name", Path(directory).name]
         if subprocess.run(command, env=environment_with(), stdout=subprocess.DEVNULL).returncode:
-            shutil.rmtree(folder)
             raise UserError(f"{directory}: was not exported")
-    return folder
+
+
+@contextlib.contextmanager
+def folder_of_servables(arguments: argparse.Namespace) -> Iterator[str]:
+    """`--models`; or, with `--model`, a temporary folder of what has been exported for this server alone."""
+    if not arguments.model:
+        yield arguments.models
+        return
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        export_to(folder, arguments.model)
+        yield folder
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
@@ -97,33 +106,29 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     from tfnmt.serving.server import run_server
     from tfnmt.serving.tls import Certificate
 
-    if arguments.model:
-        arguments.models = exported(arguments.model)
     if (arguments.certificate is None) != (arguments.key is None):
         raise UserError("--certificate and --key belong together: give both or none")
-    options = ServerOptions(
-        Address(arguments.host, arguments.rest_port, arguments.grpc_port),
-        batching_options(
-            arguments.models, arguments.max_batch_size, arguments.batch_wait_ms, arguments.max_batch_tokens
-        ),
-        Limits(
-            connections=arguments.max_connections,
-            request_rows=arguments.max_request_rows,
-            text_tokens=arguments.max_text_tokens,
-            request_tokens=arguments.max_request_tokens,
-        ),
-        arguments.certificate and Certificate(arguments.certificate, arguments.key),
-        arguments.admin_token_file and read_token(arguments.admin_token_file),
-        arguments.access_log,
+    limits = Limits(
+        connections=arguments.max_connections,
+        request_rows=arguments.max_request_rows,
+        text_tokens=arguments.max_text_tokens,
+        request_tokens=arguments.max_request_tokens,
     )
-    scheme = "https" if options.certificate else "http"
+    scheme = "https" if arguments.certificate else "http"
 
     def opened(address: Address) -> None:
         host = f"[{address.host}]" if ":" in address.host else address.host
         print(f"REST {scheme}://{host}:{address.rest_port} gRPC {host}:{address.grpc_port}", file=output, flush=True)
 
-    run_server(arguments.models, options, opened, import_tensorflow)
+    with folder_of_servables(arguments) as folder:
+        options = ServerOptions(
+            Address(arguments.host, arguments.rest_port, arguments.grpc_port),
+            batching_options(folder, arguments.max_batch_size, arguments.batch_wait_ms, arguments.max_batch_tokens),
+            limits,
+            arguments.certificate and Certificate(arguments.certificate, arguments.key),
+            arguments.admin_token_file and read_token(arguments.admin_token_file),
+            arguments.access_log,
+        )
+        run_server(folder, options, opened, import_tensorflow)
     output.flush()
-    if arguments.model:
-        shutil.rmtree(arguments.models, ignore_errors=True)
     os._exit(0)  # nothing is left to save, and Python would wait for a model that is being loaded

@@ -10,7 +10,7 @@ from typing import TextIO
 from tfnmt.commands.run import import_tensorflow, logging_to_standard_error
 from tfnmt.errors import UserError
 
-OF_NEW_RUNS = ("output", "preset", "task", "encoder", "vectors", "initial", "config", "dev_split")
+OF_NEW_RUNS = ("output", "preset", "task", "encoder", "vectors", "initial", "config", "dev_split", "words")
 """Options that a run has of its own once it has begun."""
 
 Train = Callable[[argparse.Namespace], str | None]

@@ -6,6 +6,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 import tensorflow as tf
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from tensorflow.core.framework import types_pb2
 
@@ -57,18 +58,8 @@ def _draw_graph(axes, nodes, title, labels=False):
     nodes = [node for node in nodes if node.op != "Const"]
     parents = parents_of(nodes)
     depth = depths(parents)
-    rows = {}
-    for name in parents:
-        rows.setdefault(depth[name], []).append(name)
-    places = {}
-    for level in sorted(rows):
-        # Near the mean of what is read, so that lines are short.
-        wanted = {name: np.mean([places[p][0] for p in parents[name]] or [0]) for name in rows[level]}
-        for i, name in enumerate(sorted(rows[level], key=wanted.get)):
-            places[name] = (i - (len(rows[level]) - 1) / 2, -level)
-    for name, above in parents.items():
-        for other in above:
-            axes.plot(*zip(places[name], places[other], strict=True), color="0.8", linewidth=0.4, zorder=1)
+    places = places_by_depth(parents, depth)
+    draw_edges(axes, parents, places)
     for node in nodes:
         x, y = places[node.name]
         kind = _kind(node)
@@ -77,6 +68,25 @@ def _draw_graph(axes, nodes, title, labels=False):
             axes.annotate(node.op, (x, y), fontsize=6, rotation=20, xytext=(3, 2), textcoords="offset points")
     axes.set_title(title)
     axes.axis("off")
+
+
+def places_by_depth(parents: Mapping[str, Sequence[str]], depth: Mapping[str, int]) -> dict[str, tuple[float, int]]:
+    """{name: its x and y}: a row for each depth, each name near the mean of what it reads, so that lines are short."""
+    rows, places = {}, {}
+    for name in parents:
+        rows.setdefault(depth[name], []).append(name)
+    for level in sorted(rows):
+        wanted = {name: np.mean([places[p][0] for p in parents[name]] or [0]) for name in rows[level]}
+        for i, name in enumerate(sorted(rows[level], key=wanted.get)):
+            places[name] = (i - (len(rows[level]) - 1) / 2, -level)
+    return places
+
+
+def draw_edges(axes: Axes, parents: Mapping[str, Sequence[str]], places: Mapping[str, tuple[float, int]]) -> None:
+    """A line from each name to all that it reads."""
+    for name, above in parents.items():
+        for other in above:
+            axes.plot(*zip(places[name], places[other], strict=True), color="0.8", linewidth=0.5, zorder=1)
 
 
 def parents_of(nodes: Sequence[tf.compat.v1.NodeDef]) -> dict[str, list[str]]:

@@ -21,7 +21,7 @@ from tfnmt.layers.feedforward import MultilayerPerceptron, pair_features
 from tfnmt.text.brackets import from_brackets
 from tfnmt.text.tokenizers import WordTokenizer
 from tfnmt_programs.graphs.cases import make_cases
-from tfnmt_programs.graphs.pictures import KINDS, OTHERS, color_of, depths
+from tfnmt_programs.graphs.pictures import KINDS, OTHERS, color_of, depths, draw_edges, places_by_depth
 from tfnmt_programs.operations import Operation, parents_of_operations, recorded_operations
 
 PREMISE = "( ( Two dogs ) ( ( are ( running ( through ( a field ) ) ) ) . ) )"
@@ -131,20 +131,13 @@ def _draw(
 ) -> None:
     """These operations from top to bottom, each below all that it reads."""
     among = {str(i): [str(p) for p in parents[i] if p in set(chosen)] for i in chosen}
-    depth, rows, places = depths(among), {}, {}
+    depth = depths(among)
     for name in sorted(among, key=depth.get, reverse=True):  # weights stand right above the first that reads them
         below = [depth[other] for other, above in among.items() if name in above]
         if not among[name] and below:
             depth[name] = min(below) - 1
-    for name in among:
-        rows.setdefault(depth[name], []).append(name)
-    for level in sorted(rows):
-        wanted = {name: np.mean([places[p][0] for p in among[name]] or [0]) for name in rows[level]}
-        for i, name in enumerate(sorted(rows[level], key=wanted.get)):
-            places[name] = (i - (len(rows[level]) - 1) / 2, -level)
-    for name, above in among.items():
-        for other in above:
-            axes.plot(*zip(places[name], places[other], strict=True), color="0.8", linewidth=0.5, zorder=1)
+    places = places_by_depth(among, depth)
+    draw_edges(axes, among, places)
     for name, place in places.items():
         kind = next((kind for kind, names in KINDS.items() if operations[int(name)].name in names), OTHERS)
         axes.scatter(*place, s=30 if labels else 9, color=color_of(kind), zorder=2)
