@@ -25,6 +25,17 @@ def pytest_collection_finish():
     """Python's collector of garbage need not look again and again at what was imported, which stays."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(100_000, 20, 100)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    """Nor at what a file of tests leaves behind: TensorFlow keeps graphs with custom gradients for ever."""
+    done = yield
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+    return done
 
 
 @pytest.fixture
