@@ -53,7 +53,7 @@ class Configuration(BaseModel):
         """
         fields = type(self).model_fields
         if not isinstance(mapping, Mapping):
-            raise UserError(f"{_to_text(mapping)}: should be keys with values, such as {next(iter(fields))}")
+            raise UserError(f"{setting_text(mapping)}: should be keys with values, such as {next(iter(fields))}")
         changes = {
             key: _from_text(value, fields[key].annotation) if isinstance(value, str) and key in fields else value
             for key, value in mapping.items()
@@ -83,7 +83,7 @@ class KeyOf:
 def require(condition: bool, key: str, value: Any, allowed: str) -> None:
     """Raise `UserError` "dropout=1.5: allowed is 0 <= dropout < 1" unless the condition holds."""
     if not condition:
-        raise UserError(f"{key}={_to_text(value)}: allowed is {allowed}")
+        raise UserError(f"{key}={setting_text(value)}: allowed is {allowed}")
 
 
 def parse_overrides(settings: list[str], *configurations: Configuration) -> tuple[Any, ...]:
@@ -132,7 +132,7 @@ def describe(*configurations: Configuration) -> str:
     for configuration in configurations:
         for name, field in type(configuration).model_fields.items():
             meaning = f"{field.description} ({_allowed(name, field.annotation, field.metadata)})"
-            rows.append((name, _to_text(getattr(configuration, name)), meaning))
+            rows.append((name, setting_text(getattr(configuration, name)), meaning))
     key_width, value_width = (max(len(row[column]) for row in rows) for column in (0, 1))
     return "\n".join(f"{key:{key_width}}  {value:{value_width}}  {meaning}" for key, value, meaning in rows)
 
@@ -140,7 +140,7 @@ def describe(*configurations: Configuration) -> str:
 def _explain(cls, error):
     """One line for an error of pydantic's."""
     if not error["loc"]:
-        return f"{cls.__name__}={_to_text(error['input'])}: allowed is the fields of {cls.__name__}"
+        return f"{cls.__name__}={setting_text(error['input'])}: allowed is the fields of {cls.__name__}"
     key, *item = error["loc"]
     if error["type"] == "extra_forbidden":
         return f"unknown key {key!r}{nearest_name(key, cls.model_fields)}"
@@ -148,7 +148,7 @@ def _explain(cls, error):
         return f"key {key!r} is missing"
     field = cls.model_fields[key]
     annotation = _inner(field.annotation) if item else field.annotation
-    return f"{key}={_to_text(error['input'])}: allowed is {_allowed(key, annotation, field.metadata)}"
+    return f"{key}={setting_text(error['input'])}: allowed is {_allowed(key, annotation, field.metadata)}"
 
 
 def _allowed(key, annotation, constraints):
@@ -158,7 +158,7 @@ def _allowed(key, annotation, constraints):
     if typing.get_origin(annotation) is tuple:
         return f"{_allowed(key, _inner(annotation), constraints)}; several with commas between"
     if typing.get_origin(annotation) is Literal:
-        return "one of " + ", ".join(_to_text(choice) for choice in typing.get_args(annotation))
+        return "one of " + ", ".join(setting_text(choice) for choice in typing.get_args(annotation))
     for constraint in constraints:
         if isinstance(constraint, KeyOf):
             return "one of " + ", ".join(constraint.registry)
@@ -177,10 +177,10 @@ def _inner(annotation):
     return next(part for part in typing.get_args(annotation) if part not in (NoneType, Ellipsis))
 
 
-def _to_text(value):
+def setting_text(value: Any) -> str:
     """A value as it is written in an override."""
     if isinstance(value, tuple | list):
-        return ",".join(_to_text(item) for item in value)
+        return ",".join(setting_text(item) for item in value)
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 

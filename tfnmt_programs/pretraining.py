@@ -1,4 +1,7 @@
-"""Train the models of `tfnmt/pretrained/` again: python -m tfnmt_programs.pretraining [NAME ...]"""
+"""Train the models of `tfnmt/pretrained/` again: python -m tfnmt_programs.pretraining [--cards] [NAME ...]
+
+With `--cards`, only write their model cards.
+"""
 
 import json
 import logging
@@ -9,13 +12,25 @@ import sys
 import tempfile
 from pathlib import Path
 
+import tfnmt
+from tfnmt.classification import model_card as classification
+from tfnmt.classification.evaluation import evaluation_dataset
+from tfnmt.classification.presets import ClassifierPreset
+from tfnmt.data.parallel import ParallelFiles
+from tfnmt.data.samples.translation import write_sample as write_translations
+from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
-from tfnmt.pretrained import ABOUT, FOLDER, About
+from tfnmt.pretrained import ABOUT, FOLDER, About, about
+from tfnmt.training.model_directory import HISTORY
+from tfnmt.training.progress import read_history
+from tfnmt.training.run_record import SAMPLE, RunRecord, read_preset
+from tfnmt.translation import model_card as translation
+from tfnmt.translation.presets import Preset
 from tfnmt_programs.command_process import run_command
 
 LARGEST = 2_000_000
 """Bytes of a model."""
-NOT_KEPT = ("checkpoints", "history.csv", "log.txt", "run.json", "sample", "run.lock")
+NOT_KEPT = ("README.md", "checkpoints", "log.txt", "run.json", "sample", "run.lock")
 """What a run writes and a model does not need."""
 
 TRANSLATOR = "train-translator --preset tiny --no-board"
@@ -64,16 +79,47 @@ def pretrain(name: str, folder: Path = FOLDER) -> Path:
         if command.startswith(TRANSLATOR):
             figures = json.loads(run_command(["evaluate-translator", "--model", str(run), "--json"]).splitlines()[-1])
             scores = {f"test_{measure}": round(figures[measure], 2) for measure in ("bleu", "chrf", "perplexity")}
-        about = About(title=title, command=f"tfnmt {command} --output {name}", scores=scores)
-        (run / ABOUT).write_text(about.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        of_model = About(title=title, command=f"tfnmt {command} --output {name}", scores=scores)
+        (run / ABOUT).write_text(of_model.model_dump_json(indent=2) + "\n", encoding="utf-8")
         size = sum(path.stat().st_size for path in run.iterdir() if path.name not in NOT_KEPT)
         if size > LARGEST:
             raise UserError(f"{name}: has {size:,} bytes; at most {LARGEST:,} are allowed")
         shutil.rmtree(folder / name, ignore_errors=True)
-        return Path(shutil.copytree(run, folder / name, ignore=shutil.ignore_patterns(*NOT_KEPT)))
+        shutil.copytree(run, folder / name, ignore=shutil.ignore_patterns(*NOT_KEPT))
+    return write_card(folder / name)
+
+
+def write_card(directory: Path) -> Path:
+    """Write the model card of a model that `pretrain` has left in a directory; returns the directory."""
+    model, of_model = tfnmt.load(directory), about(str(directory.resolve()))
+    known = of_model.scores, read_history(directory / HISTORY)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        if isinstance(model, tfnmt.Translator):
+            files = write_translations(folder / SAMPLE)
+            training, dev = ([files[f"{split}.{side}"] for side in ("en", "de")] for split in ("train", "dev"))
+            record = RunRecord.of(folder, training, dev, command=of_model.command)
+            preset, dev_files = read_preset(directory, Preset), ParallelFiles(*dev)
+            card = translation.model_card(model, preset, record, *known, dev_files)
+        else:
+            files = TASKS[model.configuration.task].write_sample(folder / SAMPLE)
+            record = RunRecord.of(folder, [files["train"]], [files["dev"]], command=of_model.command)
+            preset, dev_examples = (
+                read_preset(directory, ClassifierPreset),
+                evaluation_dataset(model.configuration, [files["dev"]]),
+            )
+            card = classification.model_card(model, preset, record, *known, dev_examples)
+        card.write(directory)
+    return directory
+
+
+def main(arguments: list[str]) -> None:
+    """Train the models named, or all; with `--cards`, only write their cards."""
+    make = (lambda name: write_card(FOLDER / name)) if "--cards" in arguments else pretrain
+    for name in [each for each in arguments if each != "--cards"] or MODELS:
+        print(make(name))
 
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    for each in sys.argv[1:] or MODELS:
-        print(pretrain(each))
+    main(sys.argv[1:])

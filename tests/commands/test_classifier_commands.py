@@ -2,12 +2,14 @@
 
 import io
 import json
+import re
 import sys
 
 import numpy as np
 import pytest
 import yaml
 
+import tfnmt
 from tests.commands.calls import call
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
@@ -25,6 +27,17 @@ def test_train_evaluate_parse(tmp_path, monkeypatch):
     printed = call("train-classifier", *options, "--train", paths["train"], "--dev", paths["dev"])
     assert printed.startswith(f"{model}: best dev_accuracy 0.") and printed.endswith(", of epoch 1\n")
     assert call("train-classifier", "--resume", model) == printed, "the run is over"
+
+    card = (model / "README.md").read_text(encoding="utf-8")
+    assert "A classifier of sentences, of the task `sst`: " in card and "| `encoder` | spinn | spinn-pi-nt |" in card
+    samples = re.findall(r"^    (\(.*)\n    label: (.*?)(?:; right is .*)?$", card, re.M)
+    assert len(samples) == 5
+    trained = tfnmt.load(model)
+    for tree, label in samples:
+        assert (trained.parse([tree]), trained.classify([tree])) == ([tree], [label])
+    (model / "README.md").write_text("mine", encoding="utf-8")
+    call("train-classifier", "--resume", model)
+    assert (model / "README.md").read_text(encoding="utf-8") == "mine"
 
     planned = ("--config", model / "config.json", "--train", paths["train"], "--dev-split", 5, "--dry-run")
     settings, _, told = call("train-classifier", "--output", tmp_path / "planned", *planned).partition("\n\n")

@@ -6,6 +6,7 @@ import io
 import json
 import math
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import tfnmt
 from tests.commands.calls import call, start
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
+from tfnmt.files import file_digest
 
 SIZES = ("source_embedding_size", "target_embedding_size", "encoder_units", "attention_units")
 SMALL = ["--epochs", "2", "--set", "decoder_units=8", *(f"{name}=8" for name in SIZES), "batch_size=8"]
@@ -85,6 +87,32 @@ def test_a_training_killed_without_warning_goes_on(model, training_options, tmp_
     with open(output / "history.csv", newline="") as resumed, open(model / "history.csv", newline="") as whole:
         rows, expected = ([row | {"seconds": 0} for row in csv.DictReader(file)] for file in (resumed, whole))
     assert rows == expected and [row["epoch"] for row in rows] == ["1", "2"]
+    cards = ((directory / "README.md").read_text(encoding="utf-8") for directory in (output, model))
+    resumed, whole = (re.split(r"updates in .*|## Command[\s\S]*", card) for card in cards)
+    assert resumed == whole
+
+
+def test_a_model_directory_has_a_card(model, files, training_options):
+    """What it tells is what the other files tell, and what the model makes."""
+    card = (model / "README.md").read_text(encoding="utf-8")
+    assert "# model\n\nA translator: an encoder–decoder of GRU cells with additive attention, 6,615 weights." in card
+    options = ["train-translator", "--output", model, "--no-board", *training_options]
+    assert card.endswith(f"## Command\n\n    {shlex.join(['tfnmt', *map(str, options)])}\n")
+    for use, name in (("training", "train.en.gz"), ("training", "train.de.gz"), ("dev", "dev.tsv")):
+        assert f"| {use} | {name} | `{file_digest(files / name)}` |" in card
+    assert "Those of the preset `tiny`, with these changes:" in card and "| `weight_average` | 0.8 | none |" in card
+    assert "`seed`" not in card
+    with open(model / "history.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    best = min(rows, key=lambda row: float(row["dev_loss"]))
+    assert f"- dev_loss {float(best['dev_loss']):.4g}\n" in card
+    assert f"- dev_bleu {float(best['dev_bleu']):.4g}, signature `nrefs:1|case:mixed|eff:no|tok:13a|" in card
+    assert all(f"| {row['epoch']} | {float(row['loss']):.4g} | {float(row['dev_loss']):.4g} |" in card for row in rows)
+    sources, references = zip(*(line.split("\t") for line in (files / "dev.tsv").read_text().splitlines()), strict=True)
+    made = tfnmt.load(model).translate(sources[:5], beam_size=1)
+    for sample in zip(sources, made, references, strict=False):
+        assert "    source       {}\n    translation  {}\n    reference    {}\n".format(*sample) in card
+    assert sources[5] not in card
 
 
 def test_a_dry_run_tells_what_a_run_would_be(model, files, tmp_path):

@@ -15,6 +15,7 @@ from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
 from tfnmt.training.model_directory import save_weights
+from tfnmt.training.progress import Progress
 from tfnmt.training.run_record import started_preset
 from tfnmt.translation import training
 from tfnmt.translation.presets import PRESETS, Preset, find_preset
@@ -106,8 +107,10 @@ def test_training_begins_with_a_trained_model(files, tmp_path, monkeypatch):
     def train(run):
         given.append(run.model)
         save_weights(run.model, run.directory)
+        return Progress()
 
     monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(training, "model_card", Mock())
     first, _ = train_translator(tmp_path / "first", small(), *files)
     begin = [f"initial={tmp_path / 'first'}", "mixed_precision=true", "seed=2"]
     train_translator(tmp_path / "second", small(*begin), files[1], files[1])
@@ -176,8 +179,10 @@ def test_two_runs_do_not_write_to_one_directory(files, tmp_path, monkeypatch):
     def train(run):
         told.append(refusal(run.directory, small(), *files))
         save_weights(run.model, run.directory)
+        return Progress()
 
     monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(training, "model_card", Mock())
     train_translator(tmp_path / "model", small(), *files)
     assert told[0].startswith(f"{tmp_path / 'model'}: another run is writing there (process ")
 
@@ -226,7 +231,14 @@ def test_a_cosine_schedule_is_as_long_as_its_run(begun, files, tmp_path, monkeyp
             f" the same, or train on from its end in another --output, with --initial {model}"
         )
     given = []
-    monkeypatch.setattr(training, "train", lambda run: given.append(run) or save_weights(run.model, run.directory))
+
+    def train(run):
+        given.append(run)
+        save_weights(run.model, run.directory)
+        return Progress()
+
+    monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(training, "model_card", Mock())
     train_translator(model, small(*cosine, "patience=9"), *files, resume=True)
     schedule = given[0].model.optimizer.get_config()["learning_rate"]
     assert schedule["config"]["decay_steps"] == 6 - 2

@@ -10,6 +10,7 @@ import keras
 from tfnmt.classification.classifier import Classifier
 from tfnmt.classification.encoders import ENCODERS
 from tfnmt.classification.evaluation import evaluate_batches, evaluation_dataset
+from tfnmt.classification.model_card import model_card
 from tfnmt.classification.presets import ClassifierPreset
 from tfnmt.configuration import require
 from tfnmt.data.dev_split import SPLIT, split_examples
@@ -22,6 +23,7 @@ from tfnmt.data.vectors import read_vectors, vectors_size
 from tfnmt.errors import UserError
 from tfnmt.files import file_errors
 from tfnmt.text.tokenizers import WordTokenizer, load_tokenizer
+from tfnmt.training.model_card import best_scores
 from tfnmt.training.model_directory import load_weights
 from tfnmt.training.optimizers import make_optimizer
 from tfnmt.training.preparation import copy_weights, initial_model, open_run, save_description
@@ -44,8 +46,9 @@ def train_classifier(
     resume: bool = False,
     make_callbacks: Callable[[Classifier, ExampleDataset], Sequence[keras.callbacks.Callback]] | None = None,
     replicas: Replicas = ONE_REPLICA,
+    command: str | None = None,
 ) -> tuple[Classifier, Progress]:
-    """Train a classifier on files and leave it in a directory, with checkpoints and history.csv.
+    """Train a classifier on files and leave it in a directory, with checkpoints, history.csv and a model card.
 
     Args:
         directory: the model directory.
@@ -56,7 +59,7 @@ def train_classifier(
         word_files: further examples whose words have vectors, too, such as those of the test set; with `vectors`.
         resume: as in `train_translator`.
         make_callbacks: gives further Keras callbacks for the run of a model, scored on these dev examples.
-        replicas: as in `train_translator`.
+        replicas, command: as in `train_translator`.
 
     Returns:
         The classifier with the weights of the best dev score, and the run's progress; as `train_translator`.
@@ -68,7 +71,9 @@ def train_classifier(
     preset = _with_vectors(preset, vectors)
     require(not preset.training.mixed_precision, "mixed_precision", True, "false for classifiers")
     with open_run(directory, preset, resume, ("accuracy", "loss"), replicas) as session:
-        record = shared_record(replicas, lambda: _record(directory, preset, training_files, dev_files, vectors, resume))
+        record = shared_record(
+            replicas, lambda: _record(directory, preset, training_files, dev_files, vectors, resume, command)
+        )
         return _train(directory, preset, record, vectors, word_files, resume, session, make_callbacks)
 
 
@@ -126,10 +131,12 @@ def _train(directory, preset, record, vectors, word_files, resuming, session, ma
     progress = train(run)
     if replicas.is_chief:
         load_weights(model, directory)
+        scores = best_scores(progress, training.selection)
+        model_card(model, preset, record, scores, progress.history, dev_examples).write(directory)
     return model, progress
 
 
-def _record(directory, preset, training_files, dev_files, vectors, resuming):
+def _record(directory, preset, training_files, dev_files, vectors, resuming, command):
     """The `RunRecord` of a run that begins or goes on with these files."""
     if resuming:
         return resumed_record(directory, training_files, dev_files)
@@ -140,7 +147,7 @@ def _record(directory, preset, training_files, dev_files, vectors, resuming):
         with file_errors(directory):
             sample = TASKS[preset.model.task].write_sample(directory / SAMPLE)
         training_files, dev_files = [sample["train"]], [sample["dev"]]
-    return RunRecord.of(directory, training_files, dev_files, vectors)
+    return RunRecord.of(directory, training_files, dev_files, vectors, command)
 
 
 def _has_header(task, path):

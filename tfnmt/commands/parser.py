@@ -1,14 +1,22 @@
 """The option parser of all commands."""
 
 import argparse
+import shlex
+import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from tfnmt.pretrained import find_model
 
 
 class CommandParser(argparse.ArgumentParser):
     """An `ArgumentParser` whose errors are one line on standard error and status 2."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """The options, and the command itself as `command_line`."""
+        arguments = super().parse_args(args, namespace)
+        arguments.command_line = shlex.join([*self.prog.split(), *(sys.argv[1:] if args is None else args)])
+        return arguments
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong with the command line, and exit."""

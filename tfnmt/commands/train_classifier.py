@@ -89,6 +89,7 @@ def train(arguments: argparse.Namespace) -> str | None:
         bool(arguments.resume),
         callbacks,
         replicas,
+        arguments.command_line,
     )
     return best_score(directory, preset.training.selection, progress) if replicas.is_chief else None
 

@@ -70,7 +70,9 @@ def train(arguments: argparse.Namespace) -> str | None:
             preset.training,
         )
     callbacks = None if arguments.no_board else tensorboard_callbacks(directory, preset, profile_steps)
-    _, progress = train_translator(directory, preset, files, dev_files, bool(arguments.resume), callbacks, replicas)
+    _, progress = train_translator(
+        directory, preset, files, dev_files, bool(arguments.resume), callbacks, replicas, arguments.command_line
+    )
     return best_score(directory, preset.training.selection, progress) if replicas.is_chief else None
 
 

@@ -5,6 +5,7 @@ import dataclasses
 import json
 from pathlib import Path
 
+from tfnmt.errors import UserError
 from tfnmt.files import atomic_write
 
 
@@ -57,3 +58,18 @@ class Progress:
             writer = csv.DictWriter(file, list(self.history[0]))
             writer.writeheader()
             writer.writerows(self.history)
+
+
+def read_history(path: str | Path) -> list[dict[str, float]]:
+    """What `Progress.write_history` wrote: a row of figures for each epoch; empty where there is no such file.
+
+    Raises:
+        UserError: the file is broken.
+    """
+    if not Path(path).exists():
+        return []
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"{path}: is broken ({error})") from error

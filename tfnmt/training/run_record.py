@@ -1,4 +1,5 @@
-"""run.json: the data of a run, by path and digest. With config.json and the checkpoints, it is all that a run needs."""
+"""run.json: the data of a run, by path and digest, and its command. Beside it, config.json and the checkpoints are all
+that a run needs."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -25,11 +26,12 @@ class DataFile(Configuration):
 
 
 class RunRecord(Configuration):
-    """The files that a run reads."""
+    """The files that a run reads, and the command that began it."""
 
     training: tuple[DataFile, ...] = Field(description="training data", strict=False)
     dev: tuple[DataFile, ...] = Field(description="data by which the best weights are chosen", strict=False)
     vectors: DataFile | None = Field(None, description="word vectors that the run began with; not read again")
+    command: str | None = Field(None, description="the command that began the run; none: a program in Python")
 
     @classmethod
     def of(
@@ -38,14 +40,16 @@ class RunRecord(Configuration):
         training: Sequence[str | Path],
         dev: Sequence[str | Path],
         vectors: str | Path | None = None,
+        command: str | None = None,
     ) -> Self:
-        """The record of a run that begins in a directory with these files; reads them to the end.
+        """The record of a run that a command begins in a directory with these files; reads them to the end.
 
         Raises:
             UserError: one cannot be read.
         """
         first, second = ([_data_file(directory, path) for path in paths] for paths in (training, dev))
-        return cls(training=first, dev=second, vectors=None if vectors is None else _data_file(directory, vectors))
+        word_vectors = None if vectors is None else _data_file(directory, vectors)
+        return cls(training=first, dev=second, vectors=word_vectors, command=command)
 
     def paths(self, directory: Path) -> tuple[list[Path], list[Path]]:
         """The training and the dev files of the run in a directory."""
@@ -76,6 +80,11 @@ def started_preset(directory: str | Path, cls: Any) -> Any:
     """
     require_run(directory)
     check_digests(directory, WEIGHTS)  # which may yet be written anew
+    return read_preset(directory, cls)
+
+
+def read_preset(directory: str | Path, cls: Any) -> Any:
+    """The preset in config.json, with which the model in a directory was trained; see `started_preset`."""
     require_kind(directory, cls.kind)
     classes = {name: field.annotation for name, field in cls.model_fields.items()}
     return cls(**read_configuration(directory, **classes))
@@ -103,6 +112,7 @@ def resumed_record(
         training=_same_files(directory, record.training, training or paths[0]),
         dev=_same_files(directory, record.dev, dev or paths[1]),
         vectors=record.vectors,
+        command=record.command,
     )
     return now
 

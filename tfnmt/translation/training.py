@@ -27,6 +27,7 @@ from tfnmt.text.tokenizers import Tokenizer, load_tokenizer
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.losses import MaskedCrossEntropy
 from tfnmt.training.metrics import Perplexity, TokenAccuracy
+from tfnmt.training.model_card import best_scores
 from tfnmt.training.model_directory import load_weights
 from tfnmt.training.optimizers import make_optimizer
 from tfnmt.training.preparation import copy_weights, initial_model, open_run, save_description
@@ -37,6 +38,7 @@ from tfnmt.training.run_record import SAMPLE, RunRecord, resumed_record, shared_
 from tfnmt.training.trainer import train
 from tfnmt.translation.bleu import translation_scores
 from tfnmt.translation.evaluation import read_references
+from tfnmt.translation.model_card import model_card
 from tfnmt.translation.presets import Preset
 from tfnmt.translation.translator import Translator
 
@@ -53,8 +55,9 @@ def train_translator(
     resume: bool = False,
     make_callbacks: Callable[[Translator, ParallelFiles], Sequence[keras.callbacks.Callback]] | None = None,
     replicas: Replicas = ONE_REPLICA,
+    command: str | None = None,
 ) -> tuple[Translator, Progress]:
-    """Train a translator on files and leave it in a directory, with checkpoints and history.csv.
+    """Train a translator on files and leave it in a directory, with checkpoints, history.csv and a model card.
 
     Args:
         directory: the model directory.
@@ -67,6 +70,7 @@ def train_translator(
         make_callbacks: gives further Keras callbacks for the run of a model, scored on these dev files.
         replicas: those that train, see `tfnmt.training.strategies.connect`. Every process
             of several calls this with the same arguments, and finds the same files.
+        command: that begins the run, for its model card.
 
     Returns:
         The translator with the weights of the best dev score (in processes other than the chief's, with the last
@@ -79,7 +83,7 @@ def train_translator(
     if not resume:
         preset = preset.replace(text=text_of(training_files, preset.text))
     with open_run(directory, preset, resume, ("bleu", "loss"), replicas) as session:
-        record = shared_record(replicas, lambda: _record(directory, training_files, dev_files, resume))
+        record = shared_record(replicas, lambda: _record(directory, training_files, dev_files, resume, command))
         training_paths, dev_paths = record.paths(directory)
         training_files, dev_files = pairs_in(training_paths), ParallelFiles(*dev_paths)
         return _train(directory, preset, record, training_files, dev_files, resume, session, make_callbacks)
@@ -128,10 +132,12 @@ def _train(directory, preset, record, training_files, dev_files, resuming, sessi
         progress = train(run)
     if replicas.is_chief:
         load_weights(model, directory)
+        scores = best_scores(progress, training.selection)
+        model_card(model, preset, record, scores, progress.history, dev_files).write(directory)
     return model, progress
 
 
-def _record(directory, training_files, dev_files, resuming):
+def _record(directory, training_files, dev_files, resuming, command):
     """The `RunRecord` of a run that begins or goes on with these files, after a check of them."""
     if resuming:
         return resumed_record(directory, *(files and files.paths() for files in (training_files, dev_files)))
@@ -148,7 +154,7 @@ def _record(directory, training_files, dev_files, resuming):
         )
     for files in (training_files, dev_files):
         files.check()
-    return RunRecord.of(directory, training_files.paths(), dev_files.paths())
+    return RunRecord.of(directory, training_files.paths(), dev_files.paths(), command=command)
 
 
 def compile_for_training(model: Translator, configuration: TrainingConfiguration, total_steps: int) -> None:

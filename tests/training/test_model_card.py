@@ -1,0 +1,56 @@
+"""What a model card tells of settings and scores."""
+
+import math
+
+from tfnmt.training.model_card import best_scores, curve, nearest_preset, sparkline
+from tfnmt.training.progress import Progress, read_history
+from tfnmt.translation.presets import PRESETS
+
+
+def row(epoch, **figures):
+    return {"epoch": epoch, "steps": 10 * epoch, "seconds": 2.5 * epoch, "loss": 1 / epoch} | figures
+
+
+def test_settings_are_compared_with_the_preset_that_has_most_of_them():
+    for name, preset in PRESETS.items():
+        assert nearest_preset(preset, PRESETS) == (name, "")
+    changed = PRESETS["multi30k"].override(["decoder_units=300", "weight_average=none"])
+    name, table = nearest_preset(changed, PRESETS)
+    assert name == "multi30k"
+    assert table.splitlines()[2:] == ["| `decoder_units` | 300 | 256 |", "| `weight_average` | none | 0.998 |"]
+
+
+def test_bars_are_as_high_as_the_values():
+    assert sparkline([0, 1, 2, 3, 4, 5, 6, 7]) == "▁▂▃▄▅▆▇█"
+    assert sparkline([7.0, -7.0, 0.0, math.nan]) == "█▁▅ "
+    assert sparkline([3.0, 3.0]) == "▁▁" and sparkline([]) == ""
+
+
+def test_of_many_epochs_some_are_in_the_table_the_last_one_too():
+    lines = curve([row(epoch, dev_loss=float(epoch)) for epoch in range(1, 31)]).splitlines()
+    assert lines[0] == "300 updates in 1 min 15 s."
+    assert lines[2].startswith("    dev_loss  ▁") and len(lines[2].split()[1]) == 30
+    shown = [line.split(" | ")[0].strip("| ") for line in lines if line.startswith("| ")]
+    assert shown == ["epoch", *map(str, range(1, 31, 3)), "30"]
+
+
+def test_scores_are_those_of_the_best_weights():
+    history = [row(1, dev_loss=2.0, dev_bleu=30.0), row(2, dev_loss=1.0, dev_bleu=20.0)]
+    assert best_scores(Progress(history=history, best_epoch=1, best_score=30.0), "bleu") == {
+        "dev_loss": 2.0,
+        "dev_bleu": 30.0,
+    }
+    assert best_scores(Progress(history=history, best_epoch=2, best_score=-1.0), "loss") == {
+        "dev_loss": 1.0,
+        "dev_bleu": 20.0,
+    }
+    # Weights of a moment within an epoch, whose row has been replaced since.
+    assert best_scores(Progress(history=history, best_epoch=2, best_score=31.0), "bleu") == {"dev_bleu": 31.0}
+    assert best_scores(Progress(), "bleu") == {}
+
+
+def test_history_is_read_as_it_was_written(tmp_path):
+    history = [row(1, dev_loss=1 / 3), row(2, dev_loss=1e-5)]
+    Progress(history=history).write_history(tmp_path / "history.csv")
+    assert read_history(tmp_path / "history.csv") == history
+    assert read_history(tmp_path / "none.csv") == []
