@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tfnmt
+from tfnmt.commands.configuration_file import configured
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizer_configuration import TextConfiguration
 from tfnmt.text.tokenizers import SubwordTokenizer, WordTokenizer
@@ -22,6 +23,7 @@ from tfnmt.training.model_directory import (
     save_tokenizers,
     save_weights,
 )
+from tfnmt.translation.presets import Preset
 
 LINES = [f"{a} {b}" for a in ("der", "ein", "kein") for b in ("Hund", "Hase", "Mann", "Baum")]
 SIZES = {name: 4 for name in ("source_embedding_size", "target_embedding_size", "encoder_units", "attention_units")}
@@ -129,6 +131,36 @@ def test_a_configuration_that_is_none(text, complaint, copy):
         tfnmt.load(copy)
     assert str(caught.value).startswith(f"{copy / 'config.json'}: ")
     assert complaint in str(caught.value)
+
+
+def with_format(directory, version):
+    description = json.loads((directory / "config.json").read_text())
+    assert description.pop("format") == 1
+    added = {} if version is None else {"format": version}
+    (directory / "config.json").write_text(json.dumps(added | description))
+
+
+def test_a_directory_of_before_there_were_versions_loads(saved, copy):
+    with_format(copy, None)
+    assert tfnmt.load(copy).translate(LINES) == saved[0].translate(LINES)
+    settings = configured(Preset(), copy / "config.json")
+    assert settings.model == saved[0].configuration and settings.text.lowercase
+
+
+@pytest.mark.parametrize(
+    "version, complaint",
+    [
+        (2, "a newer tfnmt has written this model directory, in format 2; tfnmt .* reads up to format 1: install a"),
+        (0, "format=0: allowed is a whole number from 1 to 1"),
+        ("1", "format=1: allowed is a whole number from 1 to 1"),
+    ],
+)
+def test_a_directory_of_a_newer_version_is_refused(version, complaint, copy):
+    with_format(copy, version)
+    for read in (tfnmt.load, lambda directory: configured(Preset(), directory / "config.json")):
+        with pytest.raises(UserError, match=f"config.json: {complaint}") as caught:
+            read(copy)
+        assert "\n" not in str(caught.value)
 
 
 def test_weights_of_another_model(copy):

@@ -8,6 +8,7 @@ import yaml
 
 from tfnmt.configuration import Configuration
 from tfnmt.errors import UserError, errors_in, nearest_name
+from tfnmt.training.format_version import KEY, check_format
 
 _KIND = "kind"
 
@@ -28,6 +29,8 @@ def configured(preset: Any, path: str | Path) -> Any:
             allowed; names the file.
     """
     sections = _read(path)
+    check_format(sections, path)
+    sections.pop(KEY, None)
     with errors_in(path):
         if sections.pop(_KIND, preset.kind) != preset.kind:
             raise UserError(f"is not about a {preset.kind}; the key {_KIND!r} says so")

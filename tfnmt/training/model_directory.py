@@ -16,6 +16,7 @@ from tfnmt.errors import UserError
 from tfnmt.files import file_errors
 from tfnmt.text.tokenizers import load_tokenizer
 from tfnmt.training.digests import check_digests, write_with_digest
+from tfnmt.training.format_version import FORMAT, KEY, check_format
 
 CONFIGURATION, WEIGHTS = "config.json", "model.weights.h5"
 CHECKPOINTS, HISTORY = "checkpoints", "history.csv"
@@ -32,9 +33,10 @@ def save_tokenizers(model: keras.Model, directory: str | Path) -> None:
 
 
 def save_configuration(model: keras.Model, directory: str | Path, **more: Configuration) -> None:
-    """Write config.json: a model's kind, its configuration and `more` configurations, by name."""
+    """Write config.json: the version of its format, a model's kind, its configuration and `more` ones, by name."""
     configurations = {"model": model.configuration} | more
-    description = {"kind": model.kind} | {name: value.model_dump(mode="json") for name, value in configurations.items()}
+    description = {KEY: FORMAT, "kind": model.kind}
+    description |= {name: value.model_dump(mode="json") for name, value in configurations.items()}
     write_with_digest(Path(directory, CONFIGURATION), (json.dumps(description, indent=2) + "\n").encode())
 
 
@@ -111,6 +113,7 @@ def _read_description(directory):
         raise UserError(f"{path}: is broken ({error}); train the model again") from error
     if not isinstance(description, dict):
         raise UserError(f"{path}: the key 'model' is missing; train the model again")
+    check_format(description, path)
     return description
 
 
