@@ -38,6 +38,7 @@ PROGRAM_VERBS = {
     "plot": "figures, most of them of trained models",
     "recipe": "from published data to a row of docs/results.md",
     "repeat": "a training and its evaluations with several seeds, and a table",
+    "report": "curves, scores and examples of runs as one HTML file",
     "screenshots": "pictures of TensorBoard on a run's logs",
     "soak": "training under random kills, compared with an undisturbed run",
     "translation-steps": "a sentence's way through an encoder-decoder, in pictures",

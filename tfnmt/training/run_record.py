@@ -102,11 +102,7 @@ def resumed_record(
     Raises:
         UserError: a file cannot be read, or something else is in it; run.json is broken.
     """
-    path = directory / RECORD
-    try:
-        record = from_json(RunRecord, json.loads(path.read_text(encoding="utf-8")), path)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: is broken ({error}); begin anew, in another directory") from error
+    record = read_record(directory)
     paths = record.paths(directory)
     now = RunRecord(
         training=_same_files(directory, record.training, training or paths[0]),
@@ -115,6 +111,19 @@ def resumed_record(
         command=record.command,
     )
     return now
+
+
+def read_record(directory: Path) -> RunRecord:
+    """The record of the run in a directory.
+
+    Raises:
+        UserError: run.json is missing or broken.
+    """
+    path = directory / RECORD
+    try:
+        return from_json(RunRecord, json.loads(path.read_text(encoding="utf-8")), path)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: is broken ({error}); begin anew, in another directory") from error
 
 
 def shared_record(replicas: Replicas, make: Callable[[], RunRecord]) -> RunRecord:

@@ -1,0 +1,110 @@
+"""A report on models that come with the library: one page that is whole, and says what the models say."""
+
+import csv
+import html
+import json
+import re
+import shutil
+
+import numpy as np
+import pytest
+import sacrebleu
+
+import tfnmt
+from tests.commands.calls import call
+from tfnmt.classification.evaluation import evaluation_dataset
+from tfnmt.data.samples.translation import sample_pairs
+from tfnmt.data.tasks import TASKS
+from tfnmt.errors import UserError
+from tfnmt.files import file_digest
+from tfnmt.pretrained import FOLDER
+from tfnmt_programs.report.classifiers import probabilities
+from tfnmt_programs.report.page import marked, page, table
+from tfnmt_programs.report.runs import different_settings, read_runs
+
+
+def assert_self_contained(text):
+    assert re.findall(r'(?:src|href)="(?!data:|#)', text) == [] and "url(" not in text and "<script" not in text
+    anchors, headings = re.findall(r'href="#([^"]+)"', text), re.findall(r'<h2 id="([^"]+)"', text)
+    assert anchors == headings and len(set(headings)) == len(headings)
+
+
+def test_translators(tmp_path):
+    pairs = sample_pairs(6, seed=0, split="test")
+    for name, side in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
+    options = ["--source", tmp_path / "source", "--target", tmp_path / "target", "--examples", 2, "--beam-size", 1]
+    output = tmp_path / "report.html"
+    names = ["sample-en-de", "sample-en-de-summary"]
+    assert call("report", *names, *options, "--output", output) == f"{output}\n"
+    text = output.read_text(encoding="utf-8")
+    assert_self_contained(text)
+    assert "<tr><td>attention</td><td>additive</td><td>none</td></tr>" in text and "<td>seed</td>" not in text
+    assert text.count("Attention of sample-en-de: ") == 2 and "Attention of sample-en-de-summary" not in text
+
+    # The worst are those with the least chrF; each run's is told beside it.
+    sources, references = zip(*pairs, strict=True)
+    made = [tfnmt.load(name).translate(sources, beam_size=1) for name in names]
+    chrf = [[sacrebleu.sentence_chrf(t, [r]).score for t, r in zip(of, references, strict=True)] for of in made]
+    for name, translations in zip(names, made, strict=True):
+        bleu = sacrebleu.corpus_bleu(translations, [references]).score
+        assert f'<td>{name}</td><td class="number">{bleu:.4g}</td>' in text
+    worst = int(np.argmin(np.mean(chrf, axis=0)))
+    first = re.search(r"<h3>Worst</h3>(.*?)</table>", text, re.S)[1]
+    rows = [html.unescape(re.sub("<[^>]+>", "", row)) for row in re.findall(r"<tr>(.*?)</tr>", first, re.S)]
+    told = [f"{name}, {of[worst]:.0f}{of_run[worst]}" for name, of, of_run in zip(names, chrf, made, strict=True)]
+    assert rows == [f"line {worst + 1}", f"source{sources[worst]}", f"reference{references[worst]}", *told]
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A classifier as a run of two epochs leaves it, with dev data of 8 examples."""
+    directory = shutil.copytree(FOLDER / "sample-spinn", tmp_path / "a <run>")
+    dev = TASKS["snli"].write_sample(tmp_path / "files")["dev"]
+    dev.write_text("".join(dev.read_text(encoding="utf-8").splitlines(keepends=True)[:8]), encoding="utf-8")
+    files = {"training": [], "dev": [{"path": str(dev), "blake2b": file_digest(dev)}]}
+    (directory / "run.json").write_text(json.dumps(files), encoding="utf-8")
+    with open(directory / "history.csv", "w", encoding="utf-8", newline="") as file:
+        columns = ["epoch", "steps", "seconds", "learning_rate", "loss", "accuracy", "dev_loss", "dev_accuracy"]
+        csv.writer(file).writerows([columns, [1, 5, 30, 0.1, 1, 0.5, 2, 0.25], [2, 10, 70, 0.1, 0.5, 0.7, 1, 0.5]])
+    return directory, dev
+
+
+def test_a_classifier_on_its_dev_data(run, tmp_path):
+    directory, dev = run
+    call("report", directory, "--output", tmp_path / "report.html", "--examples", 3)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert_self_contained(text)
+    assert "<td>a &lt;run&gt;</td><td>classifier</td><td>tiny</td>" in text and "1 min 10 s" in text
+    assert 'alt="Curves of a &lt;run&gt;"' in text and text.count('alt="Tree of given: ') == 3
+
+    model = tfnmt.load(directory)
+    examples = list(evaluation_dataset(model.configuration, [dev]))
+    p = probabilities(model, examples, batch_size=3)
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-6)
+    texts = [tuple(" ".join(sentence.words) for sentence in example.sentences) for example in examples]
+    assert [model.configuration.labels[i] for i in p.argmax(axis=1)] == model.classify(texts)
+    worst = int(np.argmin([row[example.label] for row, example in zip(p, examples, strict=True)]))
+    first = re.search(r"<h3>Worst</h3>(.*?)</table>", text, re.S)[1]
+    assert f"<td>{texts[worst][0]}</td>" in first and f"{p[worst].max():.0%}" in first
+
+    dev.write_text("", encoding="utf-8")
+    with pytest.raises(UserError, match="dev.jsonl: is not what .* was scored on; name other files by --data"):
+        call("report", directory, "--output", tmp_path / "report.html")
+
+
+def test_names_and_settings():
+    runs = read_runs(["sample-spinn", "sample-rl-spinn", "sample-spinn"])
+    assert [run.name for run in runs] == ["sample-spinn", "sample-rl-spinn"]
+    assert different_settings(runs) == {"encoder": ["spinn", "rl-spinn"]} and different_settings([]) == {}
+
+
+def test_parts_of_a_page():
+    assert marked("a b <c> d", "a x d") == "a <mark>b &lt;c&gt;</mark> d" and marked("", "a") == ""
+    assert '<tr><td>&lt;</td><td class="number">0.3333</td></tr>' in table(("a", "b"), [("<", 1 / 3)])
+    assert "<h2" not in page("title", {"Empty": ""}, "")
+
+
+def test_a_target_needs_a_source(tmp_path):
+    with pytest.raises(UserError, match="--source is missing"):
+        call("report", "sample-en-de", "--target", tmp_path / "t")

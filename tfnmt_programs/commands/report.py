@@ -1,0 +1,47 @@
+"""Write a report on runs: one HTML file with their settings, curves and scores, and what they make of some sentences.
+
+Runs of one kind on the same data are laid over each other. The file needs no other one, and loads nothing.
+"""
+
+import argparse
+from pathlib import Path
+from typing import TextIO
+
+from tfnmt.commands.parser import CommandParser, model_directory, positive
+from tfnmt.errors import UserError
+
+
+def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
+    add = parser.add_argument
+    add("runs", nargs="+", type=model_directory, metavar="RUN", help="a model directory, or the name of a model")
+    add("--output", default="report.html", metavar="F", help="the file to write (default: report.html)")
+    add("--picture", metavar="F", help="also draw the beginning of the page, by Chromium, as .png")
+    add("--source", metavar="F", help="sentences to translate (default: each run's dev data)")
+    add("--target", metavar="F", help="their reference translations, line by line")
+    add("--data", nargs="+", metavar="F", help="labelled examples to classify (default: each run's dev data)")
+    add("--examples", type=positive, default=5, metavar="N", help="how many of the best and worst (default: 5)")
+    add("--beam-size", type=positive, default=5, metavar="K", help="of translators; 1 is greedy search (default: 5)")
+
+
+def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
+    from tfnmt.data.parallel import ParallelFiles
+    from tfnmt.files import atomic_write
+    from tfnmt_programs.report.report import report
+    from tfnmt_programs.report.runs import read_runs
+
+    if arguments.target and not arguments.source:
+        raise UserError("--source is missing: the sentences that --target translates")
+    pairs = ParallelFiles(arguments.source, arguments.target) if arguments.source else None
+    page = report(read_runs(arguments.runs), pairs, arguments.data, arguments.examples, arguments.beam_size)
+    with atomic_write(Path(arguments.output), "name another --output") as part:
+        part.write_text(page, encoding="utf-8")
+    print(arguments.output, file=output)
+    if arguments.picture:
+        from tfnmt_programs.figures.browser import open_browser
+        from tfnmt_programs.figures.screenshots import save_screenshot
+
+        with open_browser() as browser:
+            browser.get(Path(arguments.output).resolve().as_uri())
+            save_screenshot(browser, arguments.picture)

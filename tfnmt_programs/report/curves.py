@@ -1,0 +1,48 @@
+"""The curves of runs over each other."""
+
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from tfnmt.inspection.figures import COLORS, new_figure, plain_text
+from tfnmt_programs.report.runs import Run
+
+NO_MEASURES = ("epoch", "steps", "seconds", "learning_rate")
+COLUMNS = 3
+MARKERS = "os^Dv*P"
+
+
+@plain_text()
+def draw_curves(runs: Sequence[Run]) -> Figure:
+    """A figure with a panel for each measure: a line for each run, over its epochs; dotted, that of training data.
+
+    Args:
+        runs: with a history each.
+    """
+    every = dict.fromkeys(name for run in runs for name in run.history[-1] if name not in NO_MEASURES)
+    measures = list(dict.fromkeys(name.removeprefix("dev_") for name in every))
+    rows = -(-len(measures) // COLUMNS)
+    figure = new_figure(3.6 * min(COLUMNS, len(measures)), 2.6 * rows + 0.4)
+    panels = figure.subplots(rows, min(COLUMNS, len(measures)), squeeze=False).ravel()
+    for axes in panels[len(measures) :]:
+        axes.axis("off")
+    for axes, measure in zip(panels, measures, strict=False):
+        for i, run in enumerate(runs):
+            _draw_line(axes, run, f"dev_{measure}", COLORS[i % len(COLORS)], linestyle="-", marker=MARKERS[i % 7])
+            _draw_line(axes, run, measure, COLORS[i % len(COLORS)], linestyle=":")
+        axes.set_title(measure.replace("_", " "), fontsize=10)
+        axes.grid(alpha=0.3)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    for axes in panels[max(0, len(measures) - COLUMNS) : len(measures)]:
+        axes.set_xlabel("epoch")
+    handles, labels = panels[0].get_legend_handles_labels()
+    if len(runs) > 1:
+        figure.legend(handles, labels, loc="outside upper left", ncols=4, frameon=False)
+    return figure
+
+
+def _draw_line(axes, run, measure, color, **style):
+    points = [(row["epoch"], row[measure]) for row in run.history if measure in row]
+    if points:
+        label = run.name if measure.startswith("dev_") else None
+        axes.plot(*zip(*points, strict=True), color=color, label=label, markersize=4, linewidth=1.4, **style)
