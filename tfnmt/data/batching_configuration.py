@@ -2,9 +2,9 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from tfnmt.configuration import Configuration
+from tfnmt.configuration import Configuration, require
 
 
 class BatchingConfiguration(Configuration):
@@ -21,6 +21,25 @@ class BatchingConfiguration(Configuration):
     shuffle_buffer: int = Field(
         100_000, description="pairs in memory from which the next one is drawn", ge=1, le=100_000_000
     )
+    subword_sampling: float | None = Field(
+        None,
+        description="draw new subwords for each sentence in each epoch, of training text alone (not of records); with"
+        " tokenizer=bpe the part of merges that are left out (BPE-dropout: 0.05 to 0.1), with tokenizer=unigram the"
+        " exponent of the segmentations' probabilities (0.2 to 0.5; less is more random); none: always the best ones",
+        gt=0,
+        lt=1,
+    )
+
+    @model_validator(mode="after")
+    def _check(self):
+        by_sentences = self.batch_by == "sentences"
+        require(
+            by_sentences or self.subword_sampling is None,
+            "subword_sampling",
+            self.subword_sampling,
+            "none with batch_by=tokens",
+        )
+        return self
 
 
 class ExamplesConfiguration(Configuration):

@@ -12,8 +12,10 @@ from tfnmt.data import pair_lengths
 from tfnmt.data.batching_configuration import BatchingConfiguration
 from tfnmt.data.pair_lengths import Dropped, LengthCounter
 from tfnmt.data.progress import log_progress
+from tfnmt.data.subword_sampling import drawn_batches
 from tfnmt.errors import UserError
 from tfnmt.text import framing
+from tfnmt.text.framing import framed
 from tfnmt.text.tokenizers import PADDING, Tokenizer
 
 # Pairs encoded at a time: one call of a tokenizer costs as much as a hundred sentences.
@@ -35,8 +37,9 @@ def training_batches(
     Args:
         pairs: (source, target), scalar strings.
         source_tokenizer, target_tokenizer: of each side.
-        configuration: a `BatchingConfiguration`.
-        seed, epoch: determine the order. If `epoch` is a variable (int64), its value when iteration starts counts.
+        configuration: a `BatchingConfiguration`; with `subword_sampling`, the tokenizers are `SubwordTokenizer`s.
+        seed, epoch: determine the order, and the subwords that are drawn. If `epoch` is a variable (int64), its value
+            when iteration starts counts.
         skip: batches left out at the beginning of the epoch, those that an interrupted run has trained on.
         number: batches of an epoch, as `count_dropped` counts them, if Keras should know.
 
@@ -51,11 +54,23 @@ def training_batches(
         return framed(tf.gather(source_ids, kept), tf.gather(target_ids, kept))
 
     @tf.autograph.experimental.do_not_convert
+    def kept_texts(source: tf.Tensor, target: tf.Tensor):
+        _, _, outcome = _filter(source, target, source_tokenizer, target_tokenizer, configuration)
+        return tf.boolean_mask(source, outcome == pair_lengths.KEPT), tf.boolean_mask(
+            target, outcome == pair_lengths.KEPT
+        )
+
+    @tf.autograph.experimental.do_not_convert
     def one_epoch(_):
         tf.random.set_seed(2 * seed + 1)  # of this function's graph alone; shuffle combines it with its own
         order = tf.cast(tf.identity(epoch), tf.int64)
         shuffled = pairs.shuffle(configuration.shuffle_buffer, seed=order, reshuffle_each_iteration=False)
-        encoded = shuffled.batch(_ENCODED_AT_ONCE).map(filtered, num_parallel_calls=2)
+        chunks = shuffled.batch(_ENCODED_AT_ONCE)
+        if configuration.subword_sampling is not None:
+            texts = chunks.map(kept_texts, num_parallel_calls=2).unbatch()
+            tokenizers = source_tokenizer, target_tokenizer
+            return drawn_batches(texts, tokenizers, configuration, [tf.constant(seed, tf.int64), order]).skip(skip)
+        encoded = chunks.map(filtered, num_parallel_calls=2)
         return _bucketed(encoded.unbatch(), configuration).skip(skip)
 
     batches = tf.data.Dataset.range(1).flat_map(one_epoch)
@@ -134,14 +149,6 @@ def _filter(source, target, source_tokenizer, target_tokenizer, configuration):
     outcome = pair_lengths.outcomes(source_ids.row_lengths(), target_ids.row_lengths(), configuration)
     outcome = tf.where(surely_too_long, pair_lengths.TOO_LONG, outcome)
     return source_ids, target_ids, outcome
-
-
-def framed(
-    source_ids: tf.RaggedTensor, target_ids: tf.RaggedTensor
-) -> tuple[dict[str, tf.RaggedTensor], tf.RaggedTensor]:
-    """Ragged [pairs, (length)] twice -> the structure of a batch, ragged."""
-    inputs = {"source": framing.encoder_inputs(source_ids), "target": framing.decoder_inputs(target_ids)}
-    return inputs, framing.labels(target_ids)
 
 
 def _bucketed(examples: tf.data.Dataset, configuration: BatchingConfiguration) -> tf.data.Dataset:

@@ -115,5 +115,7 @@ class LengthCounter:
     def dropped(self) -> Dropped:
         """The counts."""
         batches = int(np.sum(-(-self._in_buckets // self._batch_sizes)))
+        if self._configuration.subword_sampling is not None:  # batches of any lengths, see `drawn_batches`
+            batches = -(-self._counts["kept"] // self._configuration.batch_size)
         first_lines = {name: line for name, line in self._first_lines.items() if name != "kept"}
         return Dropped(**self._counts, batches=batches, first_lines=first_lines, configuration=self._configuration)

@@ -11,10 +11,11 @@ import tensorflow as tf
 
 from tfnmt.data import pair_lengths
 from tfnmt.data.batching_configuration import BatchingConfiguration
-from tfnmt.data.pair_batches import framed, repeatable
+from tfnmt.data.pair_batches import repeatable
 from tfnmt.data.pair_lengths import Dropped, LengthCounter
 from tfnmt.data.records import ParallelRecords
 from tfnmt.errors import UserError
+from tfnmt.text.framing import framed
 from tfnmt.text.tokenizers import PADDING
 
 # Shards that are read in turns, so that the shuffle buffer holds pairs of so many places of the corpus.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from tfnmt.configuration import require
 from tfnmt.data.batching_configuration import BatchingConfiguration
 from tfnmt.data.lines import count_lines
 from tfnmt.data.pair_batches import count_dropped, training_batches
@@ -19,7 +20,7 @@ from tfnmt.data.record_batches import count_dropped_records, record_batches
 from tfnmt.data.records import INDEX, ParallelRecords
 from tfnmt.errors import errors_in
 from tfnmt.text.tokenizer_configuration import TextConfiguration
-from tfnmt.text.tokenizers import Tokenizer, make_tokenizers
+from tfnmt.text.tokenizers import SubwordTokenizer, Tokenizer, make_tokenizers
 
 TrainingPairs = ParallelFiles | ParallelRecords
 
@@ -49,6 +50,18 @@ def check_records(pairs: TrainingPairs, tokenizers: tuple[Tokenizer, Tokenizer],
     if isinstance(pairs, ParallelRecords):
         pairs.check()
         pairs.require_tokenizers(tokenizers, model)
+
+
+def check_sampling(
+    pairs: TrainingPairs, tokenizers: tuple[Tokenizer, Tokenizer], configuration: BatchingConfiguration
+) -> None:
+    """Raise `UserError` if subwords are to be drawn of what has none: of words, or of records."""
+    alpha = configuration.subword_sampling
+    if alpha is not None:
+        is_text = not isinstance(pairs, ParallelRecords)
+        require(is_text, "subword_sampling", alpha, "none with records, whose subwords are fixed")
+        have_subwords = all(isinstance(tokenizer, SubwordTokenizer) for tokenizer in tokenizers)
+        require(have_subwords, "subword_sampling", alpha, "none with tokenizer=words, which has no subwords")
 
 
 @contextlib.contextmanager

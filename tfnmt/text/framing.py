@@ -29,6 +29,13 @@ def labels(ids: tf.RaggedTensor) -> tf.RaggedTensor:
     return tf.concat([ids, _column(ids, END)], axis=1)
 
 
+def framed(
+    source_ids: tf.RaggedTensor, target_ids: tf.RaggedTensor
+) -> tuple[dict[str, tf.RaggedTensor], tf.RaggedTensor]:
+    """Ragged [pairs, (length)] twice -> the structure of a batch of pairs, ragged."""
+    return {"source": encoder_inputs(source_ids), "target": decoder_inputs(target_ids)}, labels(target_ids)
+
+
 def truncate(texts: tf.Tensor, maximum_length: int) -> tf.Tensor:
     """Strings [batch] without characters that are surely beyond `maximum_length` tokens."""
     return tf.strings.substr(texts, 0, LONGEST_TOKEN * maximum_length, unit="UTF8_CHAR")

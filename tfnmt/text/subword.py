@@ -5,9 +5,11 @@ import hashlib
 import io
 import re
 import tempfile
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 import sentencepiece
 import tensorflow as tf
 import tensorflow_text as tf_text
@@ -36,6 +38,8 @@ _WHITE_SPACE += [0x202F, 0x205F, 0x3000]
 WORD_MARK = "▁"
 # SentencePiece keeps its training text in memory. From a larger corpus it takes a random sample of this many lines.
 _LARGEST_SAMPLE = 1_000_000
+# Held while segmentations are drawn.
+_DRAWING = threading.Lock()
 
 
 class SubwordTokenizer(Tokenizer):
@@ -121,6 +125,36 @@ class SubwordTokenizer(Tokenizer):
     def encode(self, text: tf.Tensor) -> tf.RaggedTensor:
         """string [batch] -> ragged int32 [batch, (length)], without START and END."""
         return self._pieces.tokenize(normalize(text, self.lowercase))
+
+    def sample(self, text: tf.Tensor, alpha: float, seed: tf.Tensor) -> tf.RaggedTensor:
+        """As `encode`, but with segmentations that are drawn, the same ones whenever text and seed are the same.
+
+        The library sentencepiece draws them in Python, outside of the graph: TensorFlow Text's operation can do it too,
+        but not from a seed.
+
+        Args:
+            text: string [batch].
+            alpha: of a BPE model, the probability of leaving a merge out (BPE-dropout: Provilkov et al. 2020,
+                arXiv:1910.13267); of a unigram model, the exponent of the segmentations' probabilities (Kudo 2018,
+                arXiv:1804.10959).
+            seed: int32, scalar, not negative.
+
+        Returns:
+            Ragged int32 [batch, (length)], without START and END.
+        """
+        processor = sentencepiece.SentencePieceProcessor(model_proto=self.model)
+
+        def draw(lines, seed):
+            with _DRAWING:  # the library has one seed for all its threads, which a thread takes when it begins
+                sentencepiece.set_random_generator_seed(int(seed))
+                texts = [line.decode() for line in lines]
+                rows = processor.encode(texts, enable_sampling=True, alpha=alpha, nbest_size=-1, num_threads=1)
+            return np.array([id_ for row in rows for id_ in row], np.int32), np.array([len(row) for row in rows])
+
+        ids, lengths = tf.numpy_function(draw, [normalize(text, self.lowercase), seed], [tf.int32, tf.int64])
+        ids.set_shape([None])
+        lengths.set_shape([None])
+        return tf.RaggedTensor.from_row_lengths(ids, lengths)
 
     def surface_forms(self, text: tf.Tensor) -> tf.RaggedTensor:
         """string [batch] -> ragged string [batch, (length)]: the text of each piece, without white space."""

@@ -16,6 +16,7 @@ from tfnmt.data.training_pairs import (
     TrainingPairs,
     batches_of,
     check_records,
+    check_sampling,
     count,
     pairs_in,
     reading,
@@ -99,6 +100,7 @@ def _train(directory, preset, record, training_files, dev_files, resuming, sessi
     else:
         tokenizers = tokenizers_of(training_files, preset.text, training.seed)
     check_records(training_files, tokenizers, training.initial or directory)
+    check_sampling(training_files, tokenizers, preset.batching)
 
     replicas = session["replicas"]
     with replicas.scope():
