@@ -164,6 +164,19 @@ def test_setting_a_seed_does_not_break_it(tokenizer):
     assert tokenizer.encode(text).flat_values.numpy().tolist() == before
 
 
+@pytest.mark.parametrize("model_type", ["unigram", "bpe"])
+def test_subwords_that_are_drawn_are_of_the_same_text_and_depend_on_the_seed(model_type):
+    tokenizer = subwords(model_type=model_type, lowercase=True)
+    draw = tf.function(lambda text, seed: tokenizer.sample(text, 0.3, seed))
+    first, other, again = (draw(tf.constant(PLAIN), tf.constant(seed)).to_list() for seed in (1, 2, 1))
+    assert first == again != other
+    assert first != tokenizer.encode(tf.constant(PLAIN)).to_list()
+    for ids in (first, other):
+        decoded_ids = tokenizer.decode(tf.ragged.constant(ids, tf.int32)).numpy()
+        assert [line.decode() for line in decoded_ids] == [line.lower() for line in PLAIN]
+    assert draw(tf.constant([], tf.string), tf.constant(1)).to_list() == []
+
+
 @pytest.mark.parametrize("train", [SubwordTokenizer.train, WordTokenizer.train])
 def test_tokenized_text_comes_back_exactly(train):
     assert decoded(train(TOKENIZED, vocabulary_size=32), TOKENIZED) == TOKENIZED

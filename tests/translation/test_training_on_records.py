@@ -49,6 +49,11 @@ def test_a_run_goes_on_where_it_stopped(data, trained, tmp_path):
         np.testing.assert_array_equal(weights, expected)
 
 
+def test_subwords_of_records_cannot_be_drawn_again(data, tmp_path):
+    with pytest.raises(UserError, match="subword_sampling=0.1: allowed is none with records"):
+        train_translator(tmp_path, small("subword_sampling=0.1"), *data)
+
+
 def test_a_run_has_the_tokenizers_of_its_records(data, trained):
     assert started_preset(trained, Preset).text == TEXT
     model = tfnmt.load(trained)

@@ -55,6 +55,12 @@ class ClassifierConfiguration(Configuration):
         "tree-lstm",
         description="encoders of trees: what makes a phrase of two; grc is the gated recursive cell of Ordered Memory",
     )
+    composition_dropout: float = Field(
+        0.0,
+        description="encoders of trees: part of the composition's matrices dropped, one mask for all phrases of a batch",
+        ge=0,
+        lt=1,
+    )
     tracked_composition: bool = Field(
         True,
         description="spinn, rl-spinn: the composition reads the tracker's state, as in the paper and in spinn-pi",

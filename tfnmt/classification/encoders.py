@@ -103,6 +103,7 @@ def _spinn(parse: str) -> Arguments:
         "parse": parse,
         "tracked_composition": c.tracked_composition or parse == "given",
         "composition": c.composition,
+        "composition_dropout": c.composition_dropout,
     }
 
 
@@ -126,7 +127,11 @@ ENCODERS = {
         EncoderSpec(
             "spinn-pi-nt",
             "tfnmt.layers.trees.encoder:TreeLSTMEncoder",
-            lambda c: {"units": c.units, "composition": c.composition},
+            lambda c: {
+                "units": c.units,
+                "composition": c.composition,
+                "composition_dropout": c.composition_dropout,
+            },
             needs_parses=True,
         ),
         EncoderSpec("spinn-pi", "tfnmt.layers.trees.spinn:SPINN", _spinn("given"), needs_parses=True),

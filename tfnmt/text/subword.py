@@ -149,7 +149,9 @@ class SubwordTokenizer(Tokenizer):
                 sentencepiece.set_random_generator_seed(int(seed))
                 texts = [line.decode() for line in lines]
                 rows = processor.encode(texts, enable_sampling=True, alpha=alpha, nbest_size=-1, num_threads=1)
-            return np.array([id_ for row in rows for id_ in row], np.int32), np.array([len(row) for row in rows])
+            return np.array([id_ for row in rows for id_ in row], np.int32), np.array(
+                [len(row) for row in rows], np.int64
+            )
 
         ids, lengths = tf.numpy_function(draw, [normalize(text, self.lowercase), seed], [tf.int32, tf.int64])
         ids.set_shape([None])

@@ -23,13 +23,23 @@ class TreeEncoder(keras.layers.Layer):
             side by side; others are projected to that size first.
         units: size of h, and of c if the composition has one.
         composition: what makes a parent of two children, a name in `tfnmt.layers.registry.COMPOSITIONS`.
+        composition_dropout: part of the composition's matrices dropped in training, one mask for all nodes of a batch
+            (DropConnect: Wan et al. 2013; in recurrences Merity et al. 2018, arXiv:1708.02182).
     """
 
-    def __init__(self, embedding: keras.layers.Layer, units: int, composition: str = "tree-lstm", **options: Any):
+    def __init__(
+        self,
+        embedding: keras.layers.Layer,
+        units: int,
+        composition: str = "tree-lstm",
+        composition_dropout: float = 0.0,
+        **options: Any,
+    ):
         super().__init__(**options)
         self.embedding = embedding
         self.units = self.output_size = units
         self.composition = composition
+        self.composition_dropout = keras.layers.Dropout(composition_dropout)
         leaf_size = 2 * units if COMPOSITIONS[composition].has_memory else units
         self.projection = None
         if embedding.output_size != leaf_size:
@@ -49,6 +59,11 @@ class TreeEncoder(keras.layers.Layer):
         if self.projection is not None:
             vectors = self.projection(vectors)
         return vectors[:, : self.units], vectors[:, self.units :]
+
+    def composition_weights(self, training: bool) -> dict[str, tf.Tensor]:
+        """The matrices of the composition for a loop, in training without what is dropped."""
+        weights = self.compose.loop_weights()
+        return {name: self.composition_dropout(weight, training=training) for name, weight in weights.items()}
 
     @staticmethod
     def given_transitions(inputs: dict[str, tf.Tensor]) -> tf.Tensor:
@@ -70,6 +85,7 @@ class TreeEncoder(keras.layers.Layer):
             "embedding": embedding,
             "units": self.units,
             "composition": self.composition,
+            "composition_dropout": self.composition_dropout.rate,
         }
 
     @classmethod
@@ -99,8 +115,15 @@ class TreeLSTMEncoder(TreeEncoder):
     there are as many iterations as the highest tree has levels, and no row is composed in vain.
     """
 
-    def __init__(self, embedding: keras.layers.Layer, units: int, composition: str = "tree-lstm", **options: Any):
-        super().__init__(embedding, units, composition, **options)
+    def __init__(
+        self,
+        embedding: keras.layers.Layer,
+        units: int,
+        composition: str = "tree-lstm",
+        composition_dropout: float = 0.0,
+        **options: Any,
+    ):
+        super().__init__(embedding, units, composition, composition_dropout, **options)
         self.compose = COMPOSITIONS[composition](units, name="compose")
 
     def build(self, input_shape: Any = None) -> None:
@@ -113,7 +136,7 @@ class TreeLSTMEncoder(TreeEncoder):
         Args:
             inputs: a dictionary: "words" int32 [sentences, words], "transitions" int32 [sentences, steps] (see
                 `tfnmt.text.transitions`), both padded with 0.
-            training: whether the word vectors are trained (dropout, batch normalisation).
+            training: whether there is dropout, and batch normalisation of the word vectors uses the batch's moments.
 
         Returns:
             A dictionary: "root" float [sentences, units], h of every sentence's root; "nodes" float [sentences, steps,
@@ -128,7 +151,7 @@ class TreeLSTMEncoder(TreeEncoder):
             self._step,
             self.leaves(inputs["words"], training),
             schedule,
-            weights=self.compose.loop_weights(),
+            weights=self.composition_weights(training),
             constants=self.compose.loop_constants(),
         )
         return self.results(h, schedule.rows, transitions)

@@ -29,7 +29,8 @@ class SPINN(TreeEncoder):
     time, as if they had been given. So learning to parse, from labels or rewards, takes the same fast path.
 
     Args:
-        embedding, units, composition: as in `TreeEncoder`.
+        embedding, units, composition, composition_dropout: as in `TreeEncoder`. The parses of the tracker are found
+            without dropout.
         tracker_units: size of the tracker's state.
         parse: "given", "predicted" or "sampled".
         tracked_composition: whether the tracker's state enters the composition, as in the paper. Without, the tracker
@@ -44,9 +45,10 @@ class SPINN(TreeEncoder):
         parse: str = "given",
         tracked_composition: bool = True,
         composition: str = "tree-lstm",
+        composition_dropout: float = 0.0,
         **options: Any,
     ):
-        super().__init__(embedding, units, composition, **options)
+        super().__init__(embedding, units, composition, composition_dropout, **options)
         if parse not in ("given", "predicted", "sampled"):
             raise ValueError(f'parse is "given", "predicted" or "sampled", not {parse!r}')
         self.parse = parse
@@ -82,18 +84,19 @@ class SPINN(TreeEncoder):
         """
         leaves = self.leaves(inputs["words"], training)
         if self.parse == "given" or (self.parse == "predicted" and training):
-            return self._composed(leaves, self.given_transitions(inputs))
+            return self._composed(leaves, self.given_transitions(inputs), training)
         parses = self._parses(leaves, inputs["words"], seed)
         if training:
-            return self._composed(leaves, parses.transitions)
+            return self._composed(leaves, parses.transitions, training)
         results = self.results(parses.h, parses.rows, parses.transitions)
         return results | self._predictions(parses.logits, parses.transitions)
 
-    def _composed(self, leaves, transitions):
+    def _composed(self, leaves, transitions, training):
         """The results of trees that are known, with gradient."""
         schedule = schedule_by_step(transitions)
         states = tuple(self.tracker.get_initial_state(tf.shape(transitions)[0]))
-        (h, _), (tracking, _) = compose_trees(self._step, leaves, schedule, *self._loop_weights_and_constants(), states)
+        invariants = self._loop_weights_and_constants(training)
+        (h, _), (tracking, _) = compose_trees(self._step, leaves, schedule, *invariants, states)
         results = self.results(h, schedule.rows, transitions)
         if self.tracker.predicts:
             logits = tf.gather(self.tracker.logits(tracking), schedule.state_positions)
@@ -108,7 +111,7 @@ class SPINN(TreeEncoder):
 
     def _parses(self, leaves, words, seed) -> Parses:
         """The trees that the tracker predicts, drawn from its probabilities if there is a seed."""
-        invariants = invariants_for_one_step(*self._loop_weights_and_constants())
+        invariants = invariants_for_one_step(*self._loop_weights_and_constants(training=False))
         sentences, width = tf.shape(words)[0], tf.shape(words)[1]
         return parse(
             lambda reads, states: self.tracker.step(reads, states, invariants.scope("tracker")),
@@ -128,10 +131,10 @@ class SPINN(TreeEncoder):
             results["log_probability"] = log_probability(logits, transitions)
         return results
 
-    def _loop_weights_and_constants(self):
-        layers = {"tracker": self.tracker, "compose": self.compose}
-        weights = scoped({name: layer.loop_weights() for name, layer in layers.items()})
-        return weights, scoped({name: layer.loop_constants() for name, layer in layers.items()})
+    def _loop_weights_and_constants(self, training):
+        weights = {"tracker": self.tracker.loop_weights(), "compose": self.composition_weights(training)}
+        constants = {"tracker": self.tracker.loop_constants(), "compose": self.compose.loop_constants()}
+        return scoped(weights), scoped(constants)
 
     def get_config(self) -> dict:
         """The arguments of the constructor."""
