@@ -64,7 +64,9 @@ class Repetition:
         if not path.exists():
             figures = self._train(seed)
             for evaluation in self.evaluations:
-                figures |= _numbers(run_command(self.evaluation_command(evaluation, seed)))
+                of_evaluation = _numbers(run_command(self.evaluation_command(evaluation, seed)))
+                of_which = self._difference(evaluation)
+                figures |= {f"{name}{of_which}": value for name, value in of_evaluation.items()}
             path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
         return json.loads(path.read_text(encoding="utf-8"))
 
@@ -86,6 +88,11 @@ class Repetition:
         with open(directory / "history.csv", encoding="utf-8", newline="") as file:
             *_, last = csv.DictReader(file)
         return {"minutes": float(last["seconds"]) / 60, measure: float(score)}
+
+    def _difference(self, evaluation):
+        """What tells the figures of one evaluation from those of others: the words that not all of them have."""
+        words = [Path(word).name for word in evaluation if any(word not in other for other in self.evaluations)]
+        return f", {' '.join(words)}" if words else ""
 
     def _check_commands(self):
         if not self.training or self.training[0] not in TRAININGS:

@@ -63,6 +63,12 @@ def test_the_table_has_mean_and_deviation_and_the_commands(commands, tmp_path):
     assert (tmp_path / "table.md").read_text() == table
 
 
+def test_figures_of_several_evaluations_are_told_apart(commands, tmp_path):
+    files = [[*EVALUATION, "--source", f"{tmp_path}/{name}.en"] for name in ("test2016", "test2017")]
+    rows = {row.split(" | ")[0] for row in Repetition(tmp_path / "runs", TRAINING, files).run([1]).splitlines()}
+    assert {"| bleu, test2016.en", "| bleu, test2017.en"} < rows
+
+
 def test_one_seed_has_no_deviation():
     assert markdown_table({7: {"accuracy": 0.5}}).splitlines()[-1] == "| accuracy | 0.5000 |  | 0.5000 |"
 

@@ -57,7 +57,7 @@ class ClassifierConfiguration(Configuration):
     )
     composition_dropout: float = Field(
         0.0,
-        description="encoders of trees: part of the composition's matrices dropped, one mask for all phrases of a batch",
+        description="encoders of trees: part of the composition's matrices dropped in training, one mask for a batch",
         ge=0,
         lt=1,
     )
