@@ -73,3 +73,32 @@ def test_a_parser_composes_as_its_twin():
         found, expected = run(words), spinn.encode(encoder, words)
         np.testing.assert_array_equal(found["transitions"], expected["transitions"])
         np.testing.assert_allclose(found["root"], expected["root"], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("composition", ["grc", "tree-lstm"])
+@pytest.mark.parametrize("parse", [None, "predicted"])
+def test_dropout_is_of_the_compositions_matrices_in_training_alone(parse, composition):
+    keras.utils.set_random_seed(1)
+
+    def encoder(rate):
+        layer = TreeLSTMEncoder if parse is None else SPINN
+        options = () if parse is None else (2, parse)
+        return with_random_weights(
+            layer(Vectors(UNITS), UNITS, *options, composition=composition, composition_dropout=rate)
+        )
+
+    batch = BATCHES["mixed"]
+    dropped, plain = encoder(0.5), encoder(0.0)
+    np.testing.assert_array_equal(dropped(batch)["root"], plain(batch)["root"])
+    first, second = (dropped(batch, training=True)["root"] for _ in range(2))
+    assert np.abs(first - second).max() > 0.01
+    # The same as without dropout but with the matrices that one mask leaves, twice as large where rate=0.5.
+    masked = encoder(0.5)
+    masked.composition_dropout = lambda weight, training: tf.where(weight > 0, 2 * weight, 0)
+    expected = encoder(0.0)
+    for variable in expected.compose.trainable_variables:
+        if variable.name in expected.compose.loop_weights():
+            variable.assign(tf.where(variable.value > 0, 2 * variable.value, 0))
+    for name in ("root", "nodes"):
+        found = masked(batch, training=True)[name]
+        np.testing.assert_allclose(found, expected(batch, training=True)[name], rtol=1e-9)

@@ -1,0 +1,96 @@
+"""Batches of subwords that are drawn: the same sentences, in other subwords each epoch, and the same ones again."""
+
+import pytest
+import tensorflow as tf
+
+from tests.data.test_pair_batches import as_lists, dataset
+from tfnmt.data.batching_configuration import BatchingConfiguration
+from tfnmt.data.pair_batches import count_dropped, training_batches
+from tfnmt.data.parallel import ParallelFiles
+from tfnmt.data.samples.translation import sample_pairs
+from tfnmt.data.training_pairs import check_sampling
+from tfnmt.errors import UserError
+from tfnmt.text.tokenizers import SubwordTokenizer, WordTokenizer
+
+PAIRS = sample_pairs(200, 1, "train")
+SIZE = 3
+
+
+@pytest.fixture(scope="module", params=["bpe", "unigram"])
+def tokenizer(request):
+    return SubwordTokenizer.train([side for pair in PAIRS for side in pair], 120, request.param)
+
+
+def batches_of(tokenizer, pairs=PAIRS, seed=7, epoch=0, skip=0, **options) -> tf.data.Dataset:
+    configuration = BatchingConfiguration(**{"subword_sampling": 0.2, "batch_size": SIZE, **options})
+    return training_batches(dataset(pairs), tokenizer, tokenizer, configuration, seed, epoch, skip)
+
+
+def texts(tokenizer, batches) -> list[tuple[bytes, bytes]]:
+    """The pairs in batches, given as lists, in alphabetical order."""
+    sides = ([row for batch in batches for row in batch[side]] for side in (0, 2))
+    decoded = (tokenizer.decode(tf.ragged.constant(rows, tf.int32)).numpy() for rows in sides)
+    return sorted(zip(*decoded, strict=True))
+
+
+def test_every_epoch_has_all_sentences_in_new_subwords(tokenizer):
+    epoch = tf.Variable(0, dtype=tf.int64)
+    batches = batches_of(tokenizer, epoch=epoch)
+    first = as_lists(batches)
+    assert as_lists(batches) == first
+    epoch.assign(1)
+    second = as_lists(batches)
+    expected = sorted(tuple(side.encode() for side in pair) for pair in PAIRS)
+    assert texts(tokenizer, first) == texts(tokenizer, second) == expected
+    first_rows, second_rows = (
+        {tuple(filter(None, row)) for batch in each for row in batch[0]} for each in (first, second)
+    )
+    assert len(first_rows & second_rows) < len(PAIRS) / 2
+    assert as_lists(batches_of(tokenizer, epoch=1)) == second
+    assert as_lists(batches_of(tokenizer, seed=8)) != first
+
+
+def test_both_sides_are_drawn_independently(tokenizer):
+    pairs = [(source, source) for source, _ in PAIRS]
+    differing = [
+        row != label
+        for source, _, labels in as_lists(batches_of(tokenizer, pairs))
+        for row, label in zip(source, labels, strict=True)
+    ]
+    assert sum(differing) > len(PAIRS) / 2
+
+
+def test_an_epoch_goes_on_where_it_stopped(tokenizer):
+    whole = as_lists(batches_of(tokenizer))
+    assert as_lists(batches_of(tokenizer, skip=60)) == whole[60:]
+
+
+def test_the_number_of_batches_is_known_and_they_are_full_but_for_the_last(tokenizer):
+    pairs = [*PAIRS, ("", "nichts"), ("a " * 200, "b " * 200)]
+    configuration = BatchingConfiguration(subword_sampling=0.2, batch_size=SIZE)
+    number = count_dropped(dataset(pairs), tokenizer, tokenizer, configuration).batches
+    sizes = [len(source) for source, _, _ in as_lists(batches_of(tokenizer, pairs))]
+    assert len(sizes) == number
+    assert sorted(sizes) == [2] + [SIZE] * 66
+
+
+def test_pairs_of_a_batch_have_similar_lengths(tokenizer):
+    batches = batches_of(tokenizer, batch_size=4)
+    lengths = [max(len(source[0]), len(labels[0])) for source, _, labels in as_lists(batches)]
+    words = [
+        max(sum(id_ > 0 for id_ in side) for side in pair)
+        for source, _, labels in as_lists(batches)
+        for pair in zip(source, labels, strict=True)
+    ]
+    assert 4 * sum(lengths) < 1.1 * sum(words)
+
+
+def test_what_has_no_subwords_to_draw_is_refused(tokenizer):
+    sampling, words = BatchingConfiguration(subword_sampling=0.1), WordTokenizer(["a"])
+    files = ParallelFiles("a.tsv")
+    check_sampling(files, (tokenizer, tokenizer), sampling)
+    check_sampling(files, (words, words), BatchingConfiguration())
+    with pytest.raises(UserError, match="subword_sampling=0.1: allowed is none with tokenizer=words"):
+        check_sampling(files, (tokenizer, words), sampling)
+    with pytest.raises(UserError, match="allowed is none with batch_by=tokens"):
+        BatchingConfiguration(subword_sampling=0.1, batch_by="tokens")
