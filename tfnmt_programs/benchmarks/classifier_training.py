@@ -1,5 +1,5 @@
 """How fast a SPINN classifier of sentence pairs is trained here, in pairs a second: beside the post's model in PyTorch,
-or beside itself one pair at a time.
+beside the same with its trees batched by level, or beside itself one pair at a time.
 
 The model is the post's (Bradbury 2017), in its sizes unless told: fixed word vectors of 300 and a trained projection to
 h and c, batch normalisation and dropout on both, TreeLSTM, tracker of 64 where there is one, two hidden layers of 1024
@@ -56,8 +56,8 @@ def compare_training(options: Namespace) -> dict[str, Any]:
 
     Args:
         options: has `encoder`, `units`, `tracker_units`, `embedding_size`, `head_units`, `batch_size`,
-            `batches`, `examples`, `task`, `micro_batches`, `rounds`, `threads`, `peer_threads`, `peer` ("torch" or
-            "batch-1") and `peer_python`, as `tfnmt benchmark` explains them.
+            `batches`, `examples`, `task`, `micro_batches`, `rounds`, `threads`, `peer_threads`, `peer` ("torch",
+            "torch-by-level" or "batch-1") and `peer_python`, as `tfnmt benchmark` explains them.
 
     Returns:
         A dictionary of figures: medians, ratios, matrix rate, and our share of it.
@@ -65,12 +65,14 @@ def compare_training(options: Namespace) -> dict[str, Any]:
     Raises:
         UserError: the file is wrong or too short, or the peer cannot be run.
     """
-    if options.peer == "torch" and not options.peer_python:
+    if options.peer != "batch-1" and not options.peer_python:
         raise UserError("--peer-python is missing: a Python that has torch")
+    if options.peer == "torch-by-level" and options.encoder != "spinn-pi-nt":
+        raise UserError(f"--peer torch-by-level: goes with --encoder spinn-pi-nt alone, not {options.encoder}")
     batches, tokenizer = _batches(options)
     pairs = sum(len(labels) for _, labels in batches)
     logger.info("%d batches of %d pairs in each round", len(batches), options.batch_size)
-    beside = beside_torch if options.peer == "torch" else beside_itself
+    beside = beside_itself if options.peer == "batch-1" else beside_torch
     memory = resident_memory()
     model = our_model(options, tokenizer)
     first_step, train = timed_fit(model, batches)
@@ -153,7 +155,8 @@ def beside_torch(options: Namespace, batches: Sequence[Batch], model: Classifier
         "seed": SEED,
     }
     pairs = sum(len(labels) for _, labels in batches)
-    with spinn_process(options.peer_python, settings, batches) as process:
+    worker = "spinn_worker.py" if options.peer == "torch" else "spinn_by_level_worker.py"
+    with spinn_process(options.peer_python, settings, batches, worker) as process:
         made, growth = process.answer(), []
         memory = resident_memory(process.process.pid)
 

@@ -35,8 +35,9 @@ def start_translating(model: Translator, batches: Sequence[tuple[np.ndarray, int
     Args:
         batches: a list of (source ids, int [batch, source_length], padded with 0; how many words, END counted, the
             search of that batch is to take).
-        options: has `peer_python`, `threads` and `beam_size`.
+        options: has `peer_python`, `threads`, `beam_size` and `peer_precision`, which is to be "float32".
     """
+    require(options.peer_precision == "float32", "peer_precision", options.peer_precision, "float32 of JoeyNMT")
     arrays = {}
     for i, (source, steps) in enumerate(batches):
         arrays |= {f"source_{i}": source, f"steps_{i}": steps}

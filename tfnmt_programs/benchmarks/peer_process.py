@@ -2,8 +2,10 @@
 
 What that Python needs, beside NumPy:
 
-    spinn_worker.py, translator_worker.py    torch: the extra `peers`
-    joeynmt_worker.py                        joeynmt 2.3 with its torch, in an environment of its own
+    spinn_worker.py, spinn_by_level_worker.py, translator_worker.py    torch: the extra `peers`
+    joeynmt_worker.py        joeynmt 2.3 with its torch, in an environment of its own
+    ctranslate2_worker.py    ctranslate2 4.8
+    marian_worker.py         pymarian 1.12
 """
 
 import contextlib

@@ -1,14 +1,16 @@
-"""How fast a translator translates, beside what this machine could do at best, and beside JoeyNMT.
+"""How fast a translator translates, beside what this machine could do at best, and beside other toolkits.
 
 What it could do at best is the larger of two times for a word. To compute it: the operations of the decoder's products,
 for every beam, and a word's share of the encoder's, over the rate of large matrix products. To read the weights: each
 step needs all of the decoder's matrices once, for all sentences and beams of a batch together, over the rate at which
 memory is read. (Matrices that fit into the processor's cache are read faster: then that bound does not hold.)
 
-JoeyNMT has a model of the same sizes with random weights. It is given the same batches as ids, and takes as many steps
-for each batch as our longest translation in it has words; it has no text to tokenize and to write. With trained weights
-its greedy search takes as many steps. Its beam search would take more, until all K hypotheses of the last sentence are
-finished; it removes finished sentences from the batch, as ours does, but with random weights none finishes.
+The others have random weights, JoeyNMT and Marian in the same sizes, CTranslate2 in those of a small Transformer. They
+are given the same batches as ids, and take as many steps for each batch as our longest translation in it has words
+(Marian: as many for all batches together); they have no text to tokenize and to write. With trained weights JoeyNMT's
+greedy search takes as many steps. Its beam search would take more, until all K hypotheses of the last sentence are
+finished. All but JoeyNMT's greedy search remove finished sentences from the batch, as ours does, but with random
+weights none finishes: with `preset` neither does in ours, and all sides have the same work.
 """
 
 import dataclasses
@@ -31,14 +33,15 @@ from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher, batches_by_length
 from tfnmt.translation.shortlist import load_shortlist
 from tfnmt.translation.translator import Translator
+from tfnmt_programs.benchmarks import ctranslate2_peer, joeynmt_peer, marian_peer
 from tfnmt_programs.benchmarks.alternation import alternate, ratio_figures
-from tfnmt_programs.benchmarks.joeynmt_peer import start_translating
 from tfnmt_programs.benchmarks.machine_rates import LARGE, matrix_rate, memory_rate
 from tfnmt_programs.benchmarks.untrained import untrained_translator
 from tfnmt_programs.benchmarks.work import translator_multiplications
 from tfnmt_programs.measuring import seconds_of
 
-RANDOM_SENTENCES, RANDOM_WORDS = 10, 20  # what a preset's random weights translate
+PEERS = {"joeynmt": joeynmt_peer, "ctranslate2": ctranslate2_peer, "marian": marian_peer}
+RANDOM_WORDS = 20  # of each sentence that a preset's random weights translate
 
 
 def translation_speed(options: Namespace) -> dict[str, Any]:
@@ -46,8 +49,9 @@ def translation_speed(options: Namespace) -> dict[str, Any]:
 
     Args:
         options: has `model` (a directory) and `source` (a file), or `preset` (a name: random weights, random
-            sentences), `target` (a file of references, or None), `shortlist`, `precision`, `beam_size`, `batch_size`,
-            `rounds`, `threads`, `peer` ("joeynmt" or None) and `peer_python`, as `tfnmt benchmark` explains them.
+            sentences, as many as `sentences`), `target` (a file of references, or None), `shortlist`, `precision`,
+            `beam_size`, `batch_size`, `rounds`, `threads`, `peer` (a key of `PEERS` or None), `peer_precision` and
+            `peer_python`, as `tfnmt benchmark` explains them.
 
     Returns:
         A dictionary of figures: the median rate, seconds a word and the machine's rates; of an exact search, in float32
@@ -58,8 +62,8 @@ def translation_speed(options: Namespace) -> dict[str, Any]:
         UserError: the model cannot be loaded or the file be read, it has no words, or the peer cannot be run.
     """
     if options.peer and not options.peer_python:
-        raise UserError("--peer-python is missing: a Python that has joeynmt")
-    model, sources, limits = _random(options.preset) if options.preset else _trained(options.model, options.source)
+        raise UserError(f"--peer-python is missing: a Python that has {options.peer}")
+    model, sources, limits = _random(options) if options.preset else _trained(options.model, options.source)
     references = _references(options.target, sources, options.source) if options.target else None
     configuration = SearchConfiguration(
         beam_size=options.beam_size, precision=options.precision, scores=False, **limits
@@ -69,11 +73,11 @@ def translation_speed(options: Namespace) -> dict[str, Any]:
     first = _seconds(searcher, sources[:1], options.batch_size)
     found = searcher.translate(sources, options.batch_size)
     labels = [[*one.ids[0, : one.lengths[0]], *([] if limits else [END])] for one in found]
-    rates = _rates(searcher, model, sources, labels, options)
+    rates, peer = _rates(searcher, model, sources, labels, options)
     figures = dict.fromkeys(("peer", "ratio", "ratio_min", "ratio_max"))
     figures["ours"] = statistics.median(rates["ours"])
     if options.peer:
-        figures = ratio_figures(rates["ours"], rates["peer"])
+        figures = ratio_figures(rates["ours"], rates["peer"]) | peer
     words = sum(map(len, labels))
     figures |= {"unit": "sentences/s", "seconds_per_word": len(sources) / figures["ours"] / words}
     figures |= {
@@ -97,19 +101,23 @@ def translation_speed(options: Namespace) -> dict[str, Any]:
 
 
 def _rates(searcher, model, sources, labels, options):
-    """The rates of our search, the peer's if there is one, products and memory, all measured in turn."""
+    """The rates of our search, the peer's if there is one, products and memory, all measured in turn; and what the
+    peer tells of itself."""
     measurements = {
         "ours": lambda: len(sources) / _seconds(searcher, sources, options.batch_size),
         "matrix": lambda: matrix_rate(*LARGE),
         "memory": memory_rate,
     }
     if not options.peer:
-        return alternate(measurements, options.rounds)
+        return alternate(measurements, options.rounds), {}
     batches = _batches(searcher, sources, labels, options.batch_size)
-    with start_translating(model, batches, options) as peer:
-        peer.answer(), peer.ask()  # every shape once, before the clock runs
+    with PEERS[options.peer].start_translating(model, batches, options) as peer:
+        told = peer.answer()
+        peer.ask()  # every shape once, before the clock runs
         measurements["peer"] = lambda: len(sources) / peer.ask()["seconds"]
-        return alternate(measurements, options.rounds)
+        return alternate(measurements, options.rounds), {
+            f"peer_{name}": told[name] for name in ("precision", "threads", "words", "version") if name in told
+        }
 
 
 def _floor(model, sources, labels, options, figures):
@@ -177,14 +185,14 @@ def _trained(directory, source):
     return tfnmt.load(directory, "translator"), sources, {}
 
 
-def _random(preset):
+def _random(options):
     """A preset's untrained model, which never writes END; random sentences; limits: as many words as these have."""
-    preset = find_preset(preset)
+    preset = find_preset(options.preset)
     model = untrained_translator(preset.model, preset.text.vocabulary_size)
     vocabulary = np.arange(model.source_tokenizer.vocabulary_size)
     model.decoder.b.assign(np.where(vocabulary == END, -1000.0, 0.0))
     words = [f"w{i}" for i in range(len(vocabulary) - len(SPECIAL_TOKENS))]  # those of the placeholder tokenizer
-    drawn = np.random.default_rng(1).choice(words, [RANDOM_SENTENCES, RANDOM_WORDS])
+    drawn = np.random.default_rng(1).choice(words, [options.sentences, RANDOM_WORDS])
     limits = {"maximum_length_factor": 1.0, "maximum_length_offset": 0}
     return model, [" ".join(words) for words in drawn], limits
 

@@ -1,4 +1,4 @@
-"""How fast a translator is trained here, beside JoeyNMT 2.3 on the same sentences, in target words a second.
+"""How fast a translator is trained here, beside JoeyNMT 2.3 or Marian on the same sentences, in target words a second.
 
 The model is that of JoeyNMT's recurrent decoder with additive ("bahdanau") attention: at `model_size` 512 vectors of
 256 for the words of both sides, a bidirectional GRU of 256 in each direction, a GRU decoder of 512, 512 in the
@@ -24,9 +24,12 @@ FLOP in the forward pass, 6 in a training step):
    in place of 256, and sees the word too: 10% more products, 22% more weights.
  - `multi30k`: the preset's own sizes, without its dropout, on both sides: a smaller model, for what a user of it gets.
 
-The encoder's products, the keys and the first state are the same. Gradients are clipped: ours by their norm, as our
-training script does; JoeyNMT's value by value, as its sample configuration does. Both count correct words in each step,
-ours perplexity too.
+Marian's model is of the kind `conditional`; all of its states have the decoder's size, and the attention's hidden layer
+has twice that.
+
+The encoder's products, the keys and the first state are the same as JoeyNMT's. Gradients are clipped: ours and Marian's
+by their norm, as our training script does; JoeyNMT's value by value, as its sample configuration does. JoeyNMT and we
+count correct words in each step, we perplexity too.
 """
 
 import logging
@@ -50,14 +53,18 @@ from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.presets import find_preset
 from tfnmt.translation.training import compile_for_training, dtype_policy
 from tfnmt.translation.translator import Translator
+from tfnmt_programs.benchmarks import joeynmt_peer, marian_peer
 from tfnmt_programs.benchmarks.alternation import alternate, ratio_figures
-from tfnmt_programs.benchmarks.joeynmt_peer import joeynmt_multiplications, start_training
 from tfnmt_programs.benchmarks.machine_rates import SMALL, machine_rate, matrix_rate
 from tfnmt_programs.benchmarks.timed_fit import timed_fit
 from tfnmt_programs.benchmarks.work import training_flop_per_target_word, translator_multiplications
 
 logger = logging.getLogger(__name__)
 
+PEERS = {
+    "joeynmt": (joeynmt_peer.start_training, joeynmt_peer.joeynmt_multiplications),
+    "marian": (marian_peer.start_training, marian_peer.marian_multiplications),
+}
 SEED = 1
 TRAINING = TrainingConfiguration(learning_rate=0.0005)
 
@@ -68,7 +75,8 @@ def compare_training(files: ParallelFiles, options: Namespace) -> dict[str, Any]
     Args:
         files: the sentence pairs that both sides train on.
         options: has `model`, `model_size`, `mixed_precision` (None, "ours" or "both"), `batch_size`,
-            `batches`, `micro_batches`, `rounds`, `threads` and `peer_python`, as `tfnmt benchmark` explains them.
+            `batches`, `micro_batches`, `rounds`, `threads`, `peer` (a key of `PEERS`) and `peer_python`, as
+            `tfnmt benchmark` explains them.
 
     Returns:
         A dictionary of figures: medians, ratios, matrix rates, and each side's share of them.
@@ -85,6 +93,7 @@ def compare_training(files: ParallelFiles, options: Namespace) -> dict[str, Any]
     logger.info("%d batches of %d pairs; %d target words, END counted, in each round", *sizes)
     with dtype_policy("mixed_bfloat16" if options.mixed_precision else "float32"):
         model = our_model(options, tokenizers)
+    start_training, peer_counts = PEERS[options.peer]
     with start_training(model, batches, TRAINING.learning_rate, SEED, options) as peer:
         theirs = peer.answer()
         compile_for_training(model, TRAINING, total_steps=1)
@@ -100,8 +109,7 @@ def compare_training(files: ParallelFiles, options: Namespace) -> dict[str, Any]
             options.rounds,
         )
     flop = training_flop_per_target_word(translator_multiplications(model), batches)
-    peer_multiplications = joeynmt_multiplications(theirs["weights"], theirs["encoder_size"])
-    peer_flop = training_flop_per_target_word(peer_multiplications, batches)
+    peer_flop = training_flop_per_target_word(peer_counts(theirs["weights"], theirs["encoder_size"]), batches)
     figures = ratio_figures(rates["ours"], rates["peer"])
     matrix, small = (statistics.median(rates[name]) for name in ("matrix", "matrix_small"))
     return figures | {

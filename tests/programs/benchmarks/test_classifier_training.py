@@ -168,3 +168,5 @@ def test_figures_by_length_and_single_pairs(monkeypatch, quick_matrix_rate):
 def test_torch_needs_a_python():
     with pytest.raises(UserError, match="--peer-python is missing: a Python that has torch"):
         compare_training(SimpleNamespace(**vars(OPTIONS) | {"peer_python": None}))
+    with pytest.raises(UserError, match="--peer torch-by-level: goes with --encoder spinn-pi-nt alone, not spinn"):
+        compare_training(SimpleNamespace(**vars(OPTIONS) | {"peer": "torch-by-level", "encoder": "spinn"}))

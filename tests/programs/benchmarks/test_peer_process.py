@@ -1,4 +1,4 @@
-"""The protocol with a peer's worker. PyTorch and JoeyNMT need not be installed."""
+"""The protocol with a peer's worker. PyTorch and the other toolkits need not be installed."""
 
 import ast
 import importlib.util
@@ -70,16 +70,46 @@ def defined_names(path):
     return names
 
 
+SPINN = {"encoder_alone": False, "vocabulary_size": 10_000, "embedding_size": 4, "units": 4, "seed": 1, "threads": 1}
+SPINN |= {"head_units": 4, "head_layers": 1, "classes": 3, "learning_rate": 0.01}
+
+
 @needs_torch
 @pytest.mark.parametrize("tracker_units, parse", [(None, "given"), (3, "given"), (3, "predicted"), (3, "sampled")])
 def test_the_real_spinn_worker_trains(tracker_units, parse):
-    settings = {"encoder_alone": False, "vocabulary_size": 10_000, "embedding_size": 4, "units": 4, "seed": 1}
-    settings |= {"tracker_units": tracker_units, "parse": parse, "head_units": 4, "head_layers": 1, "classes": 3}
-    settings |= {"embedding_dropout": 0.1, "head_dropout": 0.1, "learning_rate": 0.01, "threads": 1}
+    settings = SPINN | {"tracker_units": tracker_units, "parse": parse, "embedding_dropout": 0.1, "head_dropout": 0.1}
     with spinn_process(sys.executable, settings, random_batches(batch_size=3, count=2, seed=1)) as peer:
         assert peer.answer()["weights"]
         answer = peer.ask()
         assert len(answer["each"]) == 2 and answer["seconds"] == pytest.approx(sum(answer["each"]))
+
+
+@needs_torch
+def test_trees_by_level_have_the_roots_of_the_post_s_way(monkeypatch):
+    """The same weights, the same sentences; and the worker trains."""
+    monkeypatch.syspath_prepend(PEERS)
+    import torch
+    from spinn_worker import read_batches
+
+    from spinn_by_level import LevelClassifier, levels
+    from spinn_model import Classifier
+
+    batches = random_batches(batch_size=3, count=2, seed=1)
+    settings = SPINN | {"tracker_units": None, "parse": "given", "embedding_dropout": 0.0, "head_dropout": 0.0}
+    torch.manual_seed(1)
+    post, by_level = Classifier(settings).eval(), LevelClassifier(settings).eval()
+    weights = post.state_dict()
+    left, right = (weights.pop(f"encoder.reduce.{side}.weight") for side in ("left", "right"))
+    weights["encoder.both.weight"] = torch.cat([left, right], 1)
+    weights["encoder.both.bias"] = weights.pop("encoder.reduce.left.bias")
+    by_level.load_state_dict(weights)
+    with spinn_process(sys.executable, settings, batches, "spinn_by_level_worker.py") as peer:
+        arrays_file = Path(peer.folder.name, "arrays.npz")
+        for (sentences, _), (given, _) in zip(read_batches(arrays_file, sides=2), batches, strict=True):
+            expected, _ = post(sentences)
+            torch.testing.assert_close(by_level(levels(given["words"], given["transitions"])), expected)
+        assert peer.answer()["weights"].keys() <= weights.keys()
+        assert peer.ask()["seconds"] > 0
 
 
 @needs_torch

@@ -18,7 +18,7 @@ def test_figures_of_translating(monkeypatch):
     monkeypatch.setitem(PRESETS, "small", small)
     monkeypatch.setattr(translation_speed, "matrix_rate", lambda *shape: 2.0)
     monkeypatch.setattr(translation_speed, "memory_rate", lambda: 4.0)
-    options = SimpleNamespace(preset="small", beam_size=3, batch_size=4, rounds=1)
+    options = SimpleNamespace(preset="small", sentences=10, beam_size=3, batch_size=4, rounds=1)
     vars(options).update(dict.fromkeys(("model", "source", "target", "peer", "shortlist")), precision="float32")
     figures = translation_speed.translation_speed(options)
     assert figures["words"] == 200 and figures["sentences"] == 10

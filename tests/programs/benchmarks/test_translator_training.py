@@ -31,6 +31,7 @@ def test_figures_of_a_comparison(tmp_path, monkeypatch):
         micro_batches=2,
         rounds=2,
         threads=1,
+        peer="joeynmt",
         peer_python=sys.executable,
     )
     options.mixed_precision = "ours"

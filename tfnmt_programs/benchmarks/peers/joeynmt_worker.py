@@ -15,7 +15,6 @@ but as ids, the same padded batches that the other side has.
 import functools
 import sys
 import tempfile
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -28,14 +27,15 @@ from joeynmt.search import search
 from joeynmt.training import TrainManager
 from joeynmt.vocabulary import Vocabulary
 
-from worker import begin, say, shapes
+from torch_worker import begin_with_torch, shapes
+from worker import answer_all, say
 
 CPU = torch.device("cpu")
 
 
 def main(settings_file, batches_file):
     """Build the model, then do a round of training for every line of standard input; tell how long each took."""
-    settings, answers = begin(settings_file)
+    settings, answers = begin_with_torch(settings_file)
     with tempfile.TemporaryDirectory() as directory:
         manager = make_manager(settings, Path(directory))
         if "beam_size" in settings:
@@ -43,10 +43,7 @@ def main(settings_file, batches_file):
         else:
             work = functools.partial(train, manager, read_batches(batches_file))
         say(answers, {"weights": shapes(manager.model), "encoder_size": manager.model.encoder.output_size})
-        for _ in sys.stdin:
-            start = time.perf_counter()
-            work()
-            say(answers, {"seconds": time.perf_counter() - start})
+        answer_all(answers, work)
 
 
 def make_manager(settings, directory):

@@ -19,12 +19,13 @@ import torch
 from torch.nn import functional
 
 from spinn_model import PAD, Classifier, transition_loss
-from worker import begin, say, shapes
+from torch_worker import begin_with_torch, shapes
+from worker import say
 
 
 def main(settings_file, batches_file):
     """Build the model, then train on all batches for every line of standard input, and report how long each took."""
-    settings, answers = begin(settings_file)
+    settings, answers = begin_with_torch(settings_file)
     model = Classifier(settings)
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     optimizer = torch.optim.RMSprop(trained, lr=settings["learning_rate"], alpha=0.9, eps=1e-6)

@@ -19,12 +19,13 @@ import numpy as np
 import torch
 from torch import nn
 
-from worker import begin, say, shapes
+from torch_worker import begin_with_torch, shapes
+from worker import say
 
 
 def main(settings_file, batches_file):
     """Build the model, then go over all batches for every line of standard input; tell how long each took."""
-    settings, answers = begin(settings_file)
+    settings, answers = begin_with_torch(settings_file)
     sizes = settings["vocabulary_size"], settings["units"]
     model = Translator(*sizes) if settings["decodes"] else Encoder(*sizes)
     batches = read_batches(batches_file, ("source", "target") if settings["decodes"] else ("source",))

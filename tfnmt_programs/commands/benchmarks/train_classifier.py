@@ -22,8 +22,8 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument("--task", default="snli", choices=("snli", "sick", "logic"), help="what the examples are")
     add_comparison(
         parser,
-        peers=("torch", "batch-1"),
-        peer_help="the post's model in PyTorch, or our own, one pair at a time",
+        peers=("torch", "torch-by-level", "batch-1"),
+        peer_help="the post's model in PyTorch, the same with its trees in levels, or our own, one pair at a time",
         needs_python=False,
     )
     parser.add_argument("--peer-threads", type=positive, metavar="N", help="threads of the peer (default: as ours)")

@@ -1,4 +1,4 @@
-"""Target words a second in training a translator, beside JoeyNMT."""
+"""Target words a second in training a translator, beside JoeyNMT or Marian."""
 
 import argparse
 import tempfile
@@ -42,7 +42,7 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument("--batch-size", type=positive, default=64, metavar="N", help="pairs at once (default: 64)")
     parser.add_argument("--batches", type=positive, default=30, metavar="N", help="batches in a round (default: 30)")
     add_micro_batches(parser)
-    add_comparison(parser, peers=("joeynmt",))
+    add_comparison(parser, peers=("joeynmt", "marian"))
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:

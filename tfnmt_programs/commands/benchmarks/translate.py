@@ -13,6 +13,9 @@ def add_options(parser: CommandParser) -> None:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--model", metavar="DIR", help="the model directory")
     which.add_argument("--preset", metavar="P", help="random weights and sentences, in the sizes of that preset")
+    parser.add_argument(
+        "--sentences", type=positive, default=10, metavar="N", help="random sentences, with --preset (default: 10)"
+    )
     parser.add_argument("--source", metavar="F", help="sentences to translate, with --model; .gz too")
     parser.add_argument("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
     parser.add_argument("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
@@ -31,7 +34,18 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument(
         "--bleu-tokenize", default="13a", choices=("13a", "intl", "char", "none"), help="sacrebleu's (default: 13a)"
     )
-    add_comparison(parser, peers=("joeynmt",), needed=False)
+    add_comparison(
+        parser,
+        peers=("joeynmt", "ctranslate2", "marian"),
+        peer_help="the other toolkit, with random weights: in our sizes, CTranslate2 a small Transformer",
+        needed=False,
+    )
+    parser.add_argument(
+        "--peer-precision",
+        default="float32",
+        choices=("float32", "int8"),
+        help="of the peer's products, int8 of CTranslate2 and Marian (default: float32)",
+    )
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
