@@ -17,6 +17,9 @@ def test_every_model_is_there_and_small():
     for name in MODELS:
         assert about(name).title == MODELS[name][0]
         assert sum(path.stat().st_size for path in (FOLDER / name).iterdir()) <= LARGEST
+        card = (FOLDER / name / "README.md").read_text(encoding="utf-8")
+        assert f"\n# {name}\n" in card and about(name).command in card
+        assert all(f"- {measure} {score:.4g}" in card for measure, score in about(name).scores.items())
 
 
 def test_the_list_has_every_model_and_its_scores():

@@ -39,9 +39,17 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         part.write_text(page, encoding="utf-8")
     print(arguments.output, file=output)
     if arguments.picture:
-        from tfnmt_programs.figures.browser import open_browser
-        from tfnmt_programs.figures.screenshots import save_screenshot
+        _draw(Path(arguments.output), arguments.picture)
 
-        with open_browser() as browser:
-            browser.get(Path(arguments.output).resolve().as_uri())
-            save_screenshot(browser, arguments.picture)
+
+def _draw(page, picture):
+    """Draw the beginning of the page, twice as much as a window shows."""
+    from tfnmt_programs.figures.browser import SIZE, open_browser
+    from tfnmt_programs.figures.screenshots import save_screenshot
+
+    width, height = SIZE
+    with open_browser() as browser:
+        metrics = {"width": width, "height": 2 * height, "deviceScaleFactor": 1, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        browser.get(page.resolve().as_uri())
+        save_screenshot(browser, picture)
