@@ -1,7 +1,8 @@
 """What mkdocs builds beside the pages of docs/: the README as the start page, the changelog and its like, the
-reference of the public names, and a page for every source file that another page links to.
+reference of the public names, the notebooks, and a page for every source file that another page links to.
 """
 
+import json
 import posixpath
 import re
 from pathlib import Path
@@ -30,6 +31,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages["licence.md"] = f"# Licence\n\n```\n{pages['licence.md']}```\n"
     pages["reference/tfnmt.md"] = reference("tfnmt", tfnmt._HOMES, "")
     pages["reference/layers.md"] = reference("tfnmt.layers", tfnmt.layers._HOMES, "tfnmt.layers.")
+    for path in sorted(ROOT.glob("notebooks/*.ipynb")):
+        pages[notebook_page(path)] = notebook_markdown(path)
     texts = {file.src_uri: (ROOT / "docs" / file.src_uri) for file in files.documentation_pages()}
     written = pages | {uri: path.read_text(encoding="utf-8") for uri, path in texts.items() if path.exists()}
     for uri, text in written.items():
@@ -64,6 +67,8 @@ def site_page(uri: str, target: str) -> str | None:
         return PROJECT_PAGES[name]
     if name.startswith("docs/"):
         return name.removeprefix("docs/")
+    if path.suffix == ".ipynb":
+        return notebook_page(path)
     return code_page(path) if path.is_file() else "architecture.md"
 
 
@@ -77,7 +82,8 @@ def repository_path(uri: str, target: str) -> Path | None:
     """Where in the repository a link leads."""
     if re.match(r"[a-z]+:", target) or uri.startswith("code/"):
         return None
-    origin = next((name for name, page in PROJECT_PAGES.items() if page == uri), f"docs/{uri}")
+    origin = uri if uri.startswith("notebooks/") else f"docs/{uri}"
+    origin = next((name for name, page in PROJECT_PAGES.items() if page == uri), origin)
     path = (ROOT / origin).parent.joinpath(target).resolve()
     return path if path.is_relative_to(ROOT) else None
 
@@ -85,6 +91,31 @@ def repository_path(uri: str, target: str) -> Path | None:
 def code_page(path: Path) -> str:
     """The page of a source file."""
     return f"code/{path.relative_to(ROOT).as_posix()}.md"
+
+
+def notebook_page(path: Path) -> str:
+    """The page of a notebook."""
+    return f"notebooks/{path.stem}.md"
+
+
+def notebook_markdown(path: Path) -> str:
+    """A notebook with its outputs as Markdown."""
+    parts = []
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+            continue
+        parts.append(f"````python\n{source}\n````")
+        for output in cell["outputs"]:
+            data = output.get("data", {"text/plain": output.get("text", [])})
+            if "image/png" in data:
+                parts.append(f'<img alt="What the code above draws" src="data:image/png;base64,{data["image/png"]}">')
+            else:
+                parts.append(f"````text\n{''.join(data['text/plain']).rstrip()}\n````")
+    name = path.relative_to(ROOT)
+    title, _, rest = "\n\n".join(parts).partition("\n")
+    return f"{title}\n\nThis page is the notebook `{name}`, with its outputs.\n{rest}\n"
 
 
 def language(path: Path) -> str:
