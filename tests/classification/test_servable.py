@@ -9,9 +9,12 @@ from tests.serving.conftest import made as made_translator
 from tests.serving.test_export import CORE_OPERATIONS, TEXT_OPERATIONS, operations, saved_graphs
 from tfnmt.classification.classifier import Classifier
 from tfnmt.classification.configuration import ClassifierConfiguration
+from tfnmt.classification.prediction import split_words
 from tfnmt.classification.servable import ClassifierServable
+from tfnmt.define_by_run import spinn
 from tfnmt.errors import UserError
 from tfnmt.models import create_servable
+from tfnmt.text.brackets import PAD, REDUCE
 from tfnmt.text.tokenizers import WordTokenizer
 
 TREES = ["( a ( b c ) )", "( ( d e ) f )", "( a b )", "( ( a b ) ( c d ) )", "e", "( ( ( f e ) d ) ( c zebra ) )"]
@@ -77,6 +80,23 @@ def test_signatures_give_what_the_model_gives(encoder, task, options):
         odd = ["a\u00a0b c", "\u00a0", "\u2028 a\x1cb", "d\v\u3000\te"]
         trees = servable.functions["parse"](text=tf.constant(odd))["brackets"].numpy()
         assert [tree.decode() for tree in trees] == model.parse(odd)
+
+
+@pytest.mark.parametrize("encoder", ["spinn", "rl-spinn"])
+def test_the_probability_of_each_decision_is_the_define_by_run_twins(encoder):
+    model = made(encoder, "snli")
+    found = ClassifierServable(model).functions["parse"](text=tf.constant(TREES))["reduce_probabilities"].numpy()
+    words = [split_words(tree) for tree in TREES]
+    ids = model.tokenizer.encode(tf.constant([" ".join(each) for each in words])).to_tensor()
+    twin = spinn.encode(model.encoder, {"words": ids})
+    shift, reduce = np.moveaxis(twin["transition_logits"].numpy(), 2, 0)
+    transitions = twin["transitions"].numpy()
+    expected = np.where(transitions == PAD, 0.0, 1 / (1 + np.exp(np.clip(shift - reduce, -50, 50))))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_array_equal(found > 0.5, transitions == REDUCE)
+    assert (found[:, :1] == 0).all()  # the first transition can only be SHIFT, and the last only REDUCE
+    last = [2 * len(each) - 2 for each in words]
+    assert found[range(len(words)), last].tolist() == [float(len(each) > 1) for each in words]
 
 
 @pytest.fixture(scope="module")

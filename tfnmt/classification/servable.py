@@ -5,6 +5,7 @@ import tensorflow as tf
 from tfnmt.classification.classifier import Classifier
 from tfnmt.devices import on_cpu
 from tfnmt.quantization import StoredWeights
+from tfnmt.text.brackets import PAD
 from tfnmt.text.graph_brackets import (
     NO_TREE,
     are_brackets,
@@ -22,6 +23,11 @@ _OUTPUTS = {
     "label": "string [batch]: the most probable class",
     "probabilities": "float32 [batch, classes]: of every class",
     "classes": "string [batch, classes]: their names",
+}
+_PARSES = {
+    "brackets": "string [batch]: the parse tree that the model predicts",
+    "reduce_probabilities": "float32 [batch, steps]: at each step, a word or a closing bracket of the tree, the"
+    " probability of REDUCE rather than SHIFT: 0 or 1 where only one of them was possible, and 0 after the last",
 }
 _NO_WORDS = "each text must have a word"
 _LIMITS = {"text_tokens": 500, "request_tokens": 4000}
@@ -61,8 +67,7 @@ class ClassifierServable(tf.Module):
         }
         methods = {"serving_default": self._pairs if c.reads_pairs else self._sentences, "encode": self._encode}
         if model.encoder_spec.predicts_parses:
-            brackets = {"brackets": "string [batch]: the parse tree that the model predicts"}
-            self.documentation["parse"] = {"inputs": {"text": text}, "outputs": brackets}
+            self.documentation["parse"] = {"inputs": {"text": text}, "outputs": _PARSES}
             methods["parse"] = self._parse
         self._untracked.functions = {
             name: _traced(method, *self.documentation[name]["inputs"]) for name, method in methods.items()
@@ -90,9 +95,13 @@ class ClassifierServable(tf.Module):
     def _parse(self, text):
         model, inputs = self._untracked.model, self._inputs(text)
         with self.weights.in_use([model]):
-            transitions = model.encoder(inputs, training=False)["transitions"]
-        words = tf.strings.split(without_brackets(self._rewritten(text)))
-        return {"brackets": brackets_from_transitions(words, transitions)}
+            parsed = model.encoder(inputs, training=False)
+        words, transitions = tf.strings.split(without_brackets(self._rewritten(text))), parsed["transitions"]
+        reduce_probabilities = tf.nn.softmax(tf.cast(parsed["transition_logits"], tf.float32))[:, :, 1]
+        return {
+            "brackets": brackets_from_transitions(words, transitions),
+            "reduce_probabilities": tf.where(transitions == PAD, 0.0, reduce_probabilities),
+        }
 
     def _check(self, text):
         """What `tfnmt.serving.export.Servable.checks` says."""
