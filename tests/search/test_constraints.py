@@ -12,6 +12,7 @@ from tfnmt.search.beam import BeamConfiguration, beam_search
 from tfnmt.search.constraints import (
     ban_tokens,
     block_repeated_ngrams,
+    choose_by_rank,
     force_prefix,
     require_minimum_length,
 )
@@ -171,3 +172,22 @@ def test_constraints_on_an_empty_batch():
     model, none = FakeModel(8), tf.zeros([0], tf.int32)
     for found in searches(*everything(model.step, model.states(none), none, tf.zeros([0, 2], tf.int32)), none, none):
         assert found.ids.shape[0] == found.scores.shape[0] == 0
+
+
+def test_a_token_by_rank():
+    """After so many tokens the most probable one but END, the second, and so on; its log-probability is noted."""
+    model, after = FakeModel(9), [0, 2, 1]
+    for rank in range(5):
+        ranked = choose_by_rank(model.step, model.states(KEYS), tf.fill([3], rank), 5, tf.constant(after), END)
+        best = greedy_search(*ranked, KEYS, START, END, tf.constant(LENGTHS))
+        for place, width in enumerate(after):
+            words = words_of(in_numpy(best), place, 0)
+            log_p = model.log_p[place, model.path(words[:width])].copy()
+            log_p[END] = -np.inf
+            if len(words) <= width:  # END came before, or there are but three tokens
+                assert rank > 2 or (len(words) < width)
+                continue
+            assert rank <= 2 and words[width] == np.argsort(-log_p)[rank]
+            noted = best.auxiliary["log_p_of_rank"][place, 0].numpy()
+            np.testing.assert_allclose(noted[width], log_p[words[width]], rtol=1e-6)
+            assert np.count_nonzero(noted) == 1

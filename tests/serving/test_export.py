@@ -20,10 +20,12 @@ from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
 from tests.serving.conftest import made
 from tfnmt.errors import UserError
 from tfnmt.serving.export import export
+from tfnmt.text.tokenizers import END, PADDING, START
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
 from tfnmt.translation.servable import TranslatorServable
 from tfnmt.translation.shortlist import Shortlist
+from tfnmt.translation.signatures import ALTERNATIVES
 
 TEXTS = [
     "The dog sees a red ball.",
@@ -41,6 +43,7 @@ TEXT_OPERATIONS = {
     "SentencepieceIdToStringOp",
     "SentencepieceOp",
     "SentencepieceTokenizeOp",
+    "SentencepieceTokenizeWithOffsetsOp",  # its kernels are in one file with those of the others
 }
 CORE_OPERATIONS = """
     AddN AddV2 All Any ArgMax AsString Assert AssignVariableOp BatchMatMulV2 BiasAdd BroadcastTo Cast ConcatV2
@@ -115,6 +118,51 @@ def test_attention_has_a_row_for_each_target_word_and_a_column_for_each_source_w
     )
     length = len([word for word in target[0] if word])
     np.testing.assert_allclose(found["attention"][0, :length, : searched.shape[1]], searched[:length], atol=1e-5)
+
+
+PREFIXES = ["Der kleine", "", "Sie gibt ihm", "Ja", "Zebra", "猫"]
+
+
+def test_completions_are_what_the_searcher_finds_with_prefixes(loaded, model):
+    """And so what `tfnmt translate --n-best --prefix-file` prints."""
+    found = loaded.signatures["complete"](text=tf.constant(TEXTS), prefix=tf.constant(PREFIXES))
+    search = SearchConfiguration(beam_size=3, n_best=2)
+    expected = Searcher(model, search).translate(TEXTS, prefixes=PREFIXES)
+    assert found["translations"].numpy().tolist() == [one.texts.tolist() for one in expected]
+    np.testing.assert_allclose(found["scores"], [one.scores for one in expected], rtol=1e-4)
+    written = [text.decode() for text in found["translations"][:, 0].numpy()]
+    assert [text.startswith(prefix) for text, prefix in zip(written, PREFIXES, strict=True)] == [1, 1, 1, 0, 1, 1]
+    for key in ("source_words", "target_words"):
+        assert found[key].dtype == tf.string and not np.any(found[key].numpy()[3, 1:])
+    whole = loaded.signatures["complete"](text=tf.constant(TEXTS), prefix=tf.fill([len(TEXTS)], ""))
+    for name, value in loaded.signatures["align"](text=tf.constant(TEXTS)).items():
+        if name != "translation":
+            np.testing.assert_array_equal(whole[name], value)
+
+
+def test_the_words_read_are_given_as_the_text_has_them(loaded):
+    found = loaded.signatures["complete"](text=tf.constant(["A 猫 runs.", "I"]), prefix=tf.constant(["", ""]))
+    read, written = (found[name].numpy() for name in ("source_words", "source_written"))
+    assert read.shape == written.shape
+    assert written[0][read[0] == b"<unk>"].tolist() == ["猫".encode()]
+    assert b"".join(written[0]).decode() == "A猫runs." and b"".join(written[1]) == b"I"
+
+
+def test_alternatives_go_on_with_the_most_probable_tokens(loaded, model):
+    texts, prefixes = TEXTS[:1] + TEXTS[2:3], ["Der kleine", ""]
+    found = loaded.signatures["alternatives"](text=tf.constant(texts), prefix=tf.constant(prefixes))
+    assert found["translations"].shape == found["probabilities"].shape == [2, ALTERNATIVES]
+    for row, prefix in enumerate(prefixes):
+        start = model.target_tokenizer.encode(tf.constant([prefix])).to_tensor()
+        inputs = {"source": model.source_ids(tf.constant(texts[row : row + 1]))}
+        inputs["target"] = tf.pad(tf.cast(start, tf.int32), [[0, 0], [1, 0]], constant_values=START)
+        p = tf.nn.softmax(model(inputs)[0, -1]).numpy()
+        p[[PADDING, START, END]] = 0.0
+        best = np.argsort(-p)[:ALTERNATIVES]
+        np.testing.assert_allclose(found["probabilities"][row], p[best], rtol=1e-3)
+        begun = tf.concat([tf.tile(tf.cast(start, tf.int32), [ALTERNATIVES, 1]), best[:, np.newaxis]], axis=1)
+        for text, beginning in zip(found["translations"][row], model.target_tokenizer.decode(begun), strict=True):
+            assert text.numpy().startswith(beginning.numpy())
 
 
 def test_the_score_is_the_log_probability_of_the_target(loaded, model):
@@ -342,7 +390,10 @@ def test_an_ensemble_needs_equal_vocabularies(model):
 def test_without_attention_there_is_no_align_signature():
     one = SearchConfiguration(beam_size=1)
     servable = TranslatorServable([made("word", attention="none", deep_output=False)], one)
-    assert set(servable.functions) == {"serving_default", "nbest", "score", "encode"}
+    assert set(servable.functions) == {"serving_default", "nbest", "complete", "alternatives", "score", "encode"}
+    text = tf.constant(TEXTS)
+    found = servable.functions["complete"](text=text, prefix=text)
+    assert set(found) == set(servable.documentation["complete"]["outputs"]) and "attention" not in found
     assert len(servable.functions["serving_default"](tf.constant(TEXTS))["translation"]) == len(TEXTS)
 
 

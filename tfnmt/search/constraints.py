@@ -13,7 +13,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfnmt.configuration import require
-from tfnmt.search.ops import positions
+from tfnmt.search.ops import positions, top_k
 from tfnmt.search.step import NEG_INF, StepFunction
 
 Constraint = Callable[[StepFunction, Any], tuple[StepFunction, Any]]
@@ -118,6 +118,36 @@ def force_prefix(
         return tf.where(token == 0, log_probabilities, only_token), states, auxiliary
 
     return forced, states
+
+
+def choose_by_rank(
+    step: StepFunction, states: Any, ranks: tf.Tensor, count: int, after: tf.Tensor, end: int
+) -> tuple[StepFunction, Any]:
+    """At one place of each result, write the token that is the most probable there, or the second, and so on.
+
+    Args:
+        step, states: a step function, whose auxiliary outputs are a dictionary, and its first states. The dictionary
+            gets "log_p_of_rank" float32 [rows]: the log-probability of that token at that place, 0 elsewhere.
+        ranks: int [batch], 0 for the most probable token; `end` is not counted. Where there are too few tokens, nothing
+            is found.
+        count: all ranks are less.
+        after: int [batch], how many tokens come before that place.
+        end: the id that ends a result.
+    """
+
+    def constrained(ids, states, memory):
+        inner, rank, remaining = states
+        log_probabilities, inner, auxiliary = step(ids, inner, memory)
+        tokens, here = _vocabulary(log_probabilities), remaining == 0
+        log_p, best = top_k(tf.where(tf.equal(tokens, end), 2 * NEG_INF, log_probabilities), count)
+        missing = tf.zeros_like(log_p[:, :1]) + 2 * NEG_INF
+        log_p = tf.gather(tf.concat([log_p, tf.tile(missing, [1, count])], axis=1), rank, batch_dims=1)
+        token = tf.gather(tf.pad(tf.cast(best, tf.int64), [[0, 0], [0, count]]), rank, batch_dims=1)
+        only = tf.where(tf.equal(tokens, token[:, tf.newaxis]), log_p[:, tf.newaxis], NEG_INF)
+        auxiliary = auxiliary | {"log_p_of_rank": tf.where(here, log_p, 0.0)}
+        return tf.where(here[:, tf.newaxis], only, log_probabilities), (inner, rank, remaining - 1), auxiliary
+
+    return constrained, (states, tf.cast(ranks, tf.int64), tf.cast(after, tf.int64))
 
 
 def _ban_seen_ngrams(log_probabilities, written, count, n):

@@ -12,7 +12,7 @@ from tfnmt.translation.search_configuration import SearchConfiguration
 
 
 class Translations(NamedTuple):
-    """n translations of each text, best first. All are tensors, and two may be None.
+    """n translations of each text, best first. All are tensors, and three may be None.
 
     A text without words has an empty translation. Where a beam search has found fewer than n, the last are empty and
     their scores are `tfnmt.search.step.NEG_INF`.
@@ -33,6 +33,8 @@ class Translations(NamedTuple):
     """float32 [batch, n, length, source_length]: α of every token, if `alignments` are asked for."""
     alignments: tf.Tensor | None
     """string [batch, n]: Pharaoh pairs source-target of words, such as "0-0 1-2", if they are asked for."""
+    next_probabilities: tf.Tensor | None
+    """float32 [batch, n]: of the token after the prefix, if alternatives are asked for; 0 where none was found."""
 
 
 @on_cpu
@@ -64,6 +66,10 @@ def postprocess(
         target_words = word_indices(ensemble.target_tokenizer, result.ids)
         source_words = word_indices(ensemble.source_tokenizer, source)
         alignments = pharaoh(word_attention(attention, source_words, target_words), target_words)
+    next_probabilities = None
+    if "log_p_of_rank" in result.auxiliary:
+        log_p = tf.reduce_sum(result.auxiliary["log_p_of_rank"], axis=2)
+        next_probabilities = tf.where(result.lengths > 0, tf.exp(log_p), 0.0)
     return Translations(
         tf.reshape(written, tf.shape(result.lengths)),
         result.scores,
@@ -72,6 +78,7 @@ def postprocess(
         result.lengths,
         attention,
         alignments,
+        next_probabilities,
     )
 
 
@@ -85,16 +92,16 @@ def _unknown_surface_forms(result, ensemble, configuration, source, texts, prefi
     shape = tf.shape(result.ids)
     written = tf.fill(shape, "<unk>")
     if configuration.replace_unknown:
-        surfaces = _to_width(ensemble.source_tokenizer.surface_forms(texts), tf.shape(source)[1])
+        surfaces = to_width(ensemble.source_tokenizer.surface_forms(texts), tf.shape(source)[1])
         written = attended_surface_forms(result.auxiliary["attention"], source, surfaces)
     if prefixes is not None:
         of_prefix = ensemble.target_tokenizer.surface_forms(prefixes)
         in_prefix = tf.sequence_mask(of_prefix.row_lengths(), shape[2])[:, tf.newaxis]
-        written = tf.where(in_prefix, _to_width(of_prefix, shape[2])[:, tf.newaxis], written)
+        written = tf.where(in_prefix, to_width(of_prefix, shape[2])[:, tf.newaxis], written)
     return written
 
 
-def _to_width(words, width):
+def to_width(words: tf.RaggedTensor, width: tf.Tensor) -> tf.Tensor:
     """Ragged strings [batch, (length)] → [batch, width], cut or padded with ""."""
     dense = tf.pad(words.to_tensor(""), [[0, 0], [0, width]])  # longer than needed, never shorter
     return dense[:, :width]

@@ -16,6 +16,7 @@ from tfnmt.search.constraints import (
     Constraint,
     ban_tokens,
     block_repeated_ngrams,
+    choose_by_rank,
     constrain,
     force_prefix,
     require_minimum_length,
@@ -77,7 +78,13 @@ class Searcher(tf.Module):
         self._weights = self.ensemble.int8_weights() if c.precision == "int8" else None
         self._functions = functools.cache(self._new_function)  # a SavedModel must not keep those that were traced here
 
-    def find(self, texts: tf.Tensor, prefixes: tf.Tensor | None = None, keys: tf.Tensor | None = None) -> Translations:
+    def find(
+        self,
+        texts: tf.Tensor,
+        prefixes: tf.Tensor | None = None,
+        keys: tf.Tensor | None = None,
+        alternatives: int | None = None,
+    ) -> Translations:
         """Translate texts, in the graph.
 
         Args:
@@ -85,11 +92,15 @@ class Searcher(tf.Module):
             prefixes: string [batch], what each translation is to begin with, whole words; "" for anything.
             keys: int [batch], for sampling: what a sentence's tokens depend on, beside the seed. By default a hash of
                 the text, so that the same text is translated the same.
+            alternatives: with prefixes: so many translations of each text, one after the other in the batch, which go
+                on after the prefix with the most probable token, the second, and so on. None: nothing is asked for.
         """
+        if alternatives is not None:
+            texts, prefixes = (tf.repeat(x, alternatives) for x in (texts, prefixes))
         with self._weights.in_use(self.ensemble.models) if self._weights else contextlib.nullcontext():
-            return self._find(texts, prefixes, keys)
+            return self._find(texts, prefixes, keys, alternatives)
 
-    def _find(self, texts, prefixes, keys):
+    def _find(self, texts, prefixes, keys, alternatives):
         c, ensemble = self.configuration, self.ensemble
         texts = truncate(texts, ensemble.maximum_source_length)
         source = ensemble.source_ids(texts)
@@ -111,6 +122,10 @@ class Searcher(tf.Module):
         else:
             prefix = prefix if candidates is None else candidates.positions(prefix)
             step, states = force_prefix(step, states, prefix, constraints)
+        if alternatives is not None:
+            ranks = tf.tile(tf.range(alternatives), [tf.size(texts) // alternatives])
+            after = tf.math.count_nonzero(prefix, axis=1)
+            step, states = choose_by_rank(step, states, ranks, alternatives, after, END)
         arguments = (step, states, memory, START, END, maximum_lengths)
         if c.method == "sample":
             keys = tf.strings.to_hash_bucket_fast(texts, 2**62) if keys is None else keys

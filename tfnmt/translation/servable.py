@@ -8,64 +8,19 @@ import tensorflow as tf
 
 from tfnmt.configuration import require
 from tfnmt.quantization import StoredWeights
+from tfnmt.text.framing import truncate
 from tfnmt.text.tokenizers import PADDING
 from tfnmt.translation.ensemble import Ensemble
+from tfnmt.translation.postprocessing import to_width
 from tfnmt.translation.scoring import log_probabilities
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
 from tfnmt.translation.shortlist import Shortlist
+from tfnmt.translation.signatures import ALTERNATIVES, LIMITS, signatures
 from tfnmt.translation.translator import Translator
 
 LARGEST = 100_000
 """Characters of a batch of translations to score, with padding, at most: the logits of all tokens are in memory."""
-
-_TEXTS = "string [batch]: sentences, UTF-8"
-SIGNATURES = {
-    "serving_default": {
-        "inputs": {"text": _TEXTS},
-        "outputs": {
-            "translation": "string [batch]: the best translation; an empty text's is empty",
-            "score": "float32 [batch]: its log-probability, divided by its length to the power of the length penalty",
-        },
-    },
-    "nbest": {
-        "inputs": {"text": _TEXTS},
-        "outputs": {
-            "translations": "string [batch, n]: the n best translations, best first",
-            "scores": "float32 [batch, n]: their scores",
-        },
-    },
-    "align": {
-        "inputs": {"text": _TEXTS},
-        "outputs": {
-            "translation": "string [batch]: the best translation",
-            "source_words": "string [batch, source_length]: what the model read, then empty strings as padding",
-            "target_words": "string [batch, target_length]: what it wrote, then empty strings as padding",
-            "attention": "float32 [batch, target_length, source_length]: which words read each written one looked at;"
-            " a written word's sum is 1, and padding is 0",
-        },
-    },
-    "score": {
-        "inputs": {"source": _TEXTS, "target": "string [batch]: a translation of each, UTF-8"},
-        "outputs": {"log_probability": "float32 [batch]: of the target and its end, given the source"},
-    },
-    "encode": {
-        "inputs": {"text": _TEXTS},
-        "outputs": {
-            "summary": "float32 [batch, size]: the encoder's summary of each text (those of an ensemble concatenated)"
-        },
-    },
-}
-
-_SEARCH = {"text_tokens": 128, "request_tokens": 400}
-LIMITS = {
-    "serving_default": _SEARCH,
-    "nbest": _SEARCH,
-    "align": _SEARCH,
-    "score": {"text_tokens": 400, "request_tokens": 2000},
-    "encode": {"text_tokens": 400, "request_tokens": 4000},
-}
-"""As much as takes the preset `multi30k` with a beam of 5 no more than a second of a processor."""
 
 
 class TranslatorServable(tf.Module):
@@ -104,36 +59,41 @@ class TranslatorServable(tf.Module):
         self.options = {"quantize": precision, "models": len(models), "search": search.model_dump(mode="json")}
         ensemble = Ensemble(models)
         searcher = Searcher(ensemble, search.replace(alignments=False), shortlist)
-        aligner = None
-        if ensemble.has_attention:
-            aligner = Searcher(ensemble, search.replace(alignments=True), shortlist)
-        self._untracked = _Untracked(ensemble, searcher, aligner)
+        with_attention = Searcher(ensemble, search.replace(alignments=ensemble.has_attention), shortlist)
+        greedy = {"method": "greedy", "beam_size": 1, "n_best": 1, "coverage_penalty": 0.0, "scores": True}
+        one_by_one = Searcher(ensemble, search.replace(**greedy, alignments=False), shortlist)
+        self._untracked = _Untracked(ensemble)
         self.tokenizers = [ensemble.source_tokenizer, ensemble.target_tokenizer]
         self.weights = (
             ensemble.int8_weights() if self._multiplies_in_int8 else StoredWeights(ensemble.models, precision)
         )
         self._untracked.best = _traced(lambda text: self._find(searcher, text), "text")
-        self.documentation = {name: SIGNATURES[name] for name in SIGNATURES if name != "align" or aligner}
-        methods = {name: getattr(self, f"_{name}") for name in self.documentation}
-        self._untracked.functions = {
-            name: _traced(method, *SIGNATURES[name]["inputs"]) for name, method in methods.items()
-        }
+        self._untracked.completed = _traced(
+            lambda text, prefix: self._find(with_attention, text, prefix), "text", "prefix"
+        )
+        self._untracked.alternatives = _traced(
+            lambda text, prefix: self._find(one_by_one, text, prefix, alternatives=ALTERNATIVES), "text", "prefix"
+        )
+        self.documentation = signatures(ensemble.has_attention)
+        inputs = {name: list(signature["inputs"]) for name, signature in self.documentation.items()}
+        self._untracked.functions = {name: _traced(getattr(self, f"_{name}"), *keys) for name, keys in inputs.items()}
         source, target = (_traced(_check(tokenizer), "text") for tokenizer in self.tokenizers)
         self.checks = {
-            name: {key: target if key == "target" else source for key in SIGNATURES[name]["inputs"]} for name in methods
+            name: {key: target if key in ("target", "prefix") else source for key in keys}
+            for name, keys in inputs.items()
         }
-        self.limits = {name: LIMITS[name] for name in methods}
+        self.limits = {name: LIMITS[name] for name in inputs}
 
     @property
     def functions(self) -> dict[str, tf.types.experimental.PolymorphicFunction]:
         """The `tf.function` of each signature."""
         return self._untracked.functions
 
-    def _find(self, searcher, text):
+    def _find(self, searcher, *inputs, **options):
         if self._multiplies_in_int8:
-            return searcher.find(text)  # which uses the same weights itself
+            return searcher.find(*inputs, **options)  # which uses the same weights itself
         with self.weights.in_use(self._untracked.ensemble.models):
-            return searcher.find(text)
+            return searcher.find(*inputs, **options)
 
     def _serving_default(self, text):
         found = self._untracked.best(text)
@@ -144,13 +104,28 @@ class TranslatorServable(tf.Module):
         return {"translations": found.texts, "scores": found.scores}
 
     def _align(self, text):
-        ensemble = self._untracked.ensemble
-        found = self._find(self._untracked.aligner, text)
-        return {
-            "translation": found.texts[:, 0],
-            "source_words": _words(ensemble.source_tokenizer, ensemble.source_ids(text)),
+        outputs = self._complete(text, tf.fill(tf.shape(text), ""))
+        names = ("source_words", "target_words", "attention")
+        return {"translation": outputs["translations"][:, 0], **{name: outputs[name] for name in names}}
+
+    def _complete(self, text, prefix):
+        ensemble, found = self._untracked.ensemble, self._untracked.completed(text, prefix)
+        source = ensemble.source_ids(text)
+        written = ensemble.source_tokenizer.surface_forms(truncate(text, ensemble.maximum_source_length))
+        outputs = {
+            "translations": found.texts,
+            "scores": found.scores,
+            "source_words": _words(ensemble.source_tokenizer, source),
+            "source_written": to_width(written, tf.shape(source)[1]),
             "target_words": _words(ensemble.target_tokenizer, found.ids[:, 0]),
-            "attention": found.attention[:, 0],
+        }
+        return outputs | ({"attention": found.attention[:, 0]} if ensemble.has_attention else {})
+
+    def _alternatives(self, text, prefix):
+        found = self._untracked.alternatives(text, prefix)
+        return {
+            "translations": tf.reshape(found.texts, [-1, ALTERNATIVES]),
+            "probabilities": tf.reshape(found.next_probabilities, [-1, ALTERNATIVES]),
         }
 
     def _score(self, source, target):
@@ -179,10 +154,12 @@ class _Untracked:
     """
 
     best: tf.types.experimental.PolymorphicFunction
+    completed: tf.types.experimental.PolymorphicFunction
+    alternatives: tf.types.experimental.PolymorphicFunction
     functions: dict[str, tf.types.experimental.PolymorphicFunction]
 
-    def __init__(self, ensemble, searcher, aligner):
-        self.ensemble, self.searcher, self.aligner = ensemble, searcher, aligner
+    def __init__(self, ensemble):
+        self.ensemble = ensemble
 
 
 def _check(tokenizer):
