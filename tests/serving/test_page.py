@@ -1,55 +1,341 @@
-"""The page at /, in a real browser."""
+"""The page at /, in a real browser: one browser and one server for all tests."""
 
 import pytest
+from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
-from tests.classification.test_servable import made as classifier
-from tfnmt.classification.servable import ClassifierServable
-from tfnmt_programs.figures.browser import wait_for
+from tests.serving.conftest import Running
+from tfnmt.models import create_servable, load
+from tfnmt.serving.client import connect
+from tfnmt.serving.files import register
+from tfnmt.serving.options import BatchingOptions
+from tfnmt_programs.figures.browser import SIZE, wait_for
+
+SENTENCE = "The small dog sees a red zebra."  # of which the model knows all words but the last
+PAIR = {"first": "The small dog sees a red ball .", "second": "A dog sees a ball ."}
 
 
-def open_page(browser, server):
-    browser.get(server.rest + "/")
-    wait_for(browser, "document.getElementById('form')?.dataset.ready")
+@pytest.fixture(scope="module")
+def server(exported, export_once, tmp_path_factory):
+    """Two models from the package, and one with random weights, which is less sure of its words."""
+    folder = tmp_path_factory.mktemp("models")
+    paths = [
+        export_once(lambda name=name: create_servable([load(name)]), name) for name in ("sample-en-de", "sample-spinn")
+    ]
+    for path in (*paths, exported):
+        name = path.parent.name
+        (folder / name).symlink_to(path.parent)
+        register(folder, name)
+    running = Running(folder, BatchingOptions())
+    yield running
+    running.stop()
 
 
-def submit(browser, **texts):
-    for place, text in texts.items():
-        browser.execute_script("arguments[0].value = arguments[1]", browser.find_element(By.ID, place), text)
-    browser.find_element(By.TAG_NAME, "button").click()
+@pytest.fixture
+def page(browser, server):
+    """`page(model, first="…")`: the page with this model, once it shows what the model says of the texts."""
+
+    def open_page(model, **texts):
+        browser.get(server.rest)
+        wait_for(browser, "document.body.dataset.ready")
+        choose(browser, "model", model)
+        write(browser, **texts)
+        return browser
+
+    yield open_page
+    show_as(browser, *SIZE, "light")
+
+
+@pytest.fixture(scope="module")
+def ask(server):
+    """`ask(model, signature, text=…)`: what the server answers, of one row."""
+    with connect(server.rest) as client:
+
+        def ask(model, signature, **texts):
+            found = client.predict(model, {name: [text] for name, text in texts.items()}, signature)
+            return {name: value[0] for name, value in found.items()}
+
+        yield ask
+
+
+def choose(browser, box, model):
+    script = """const [box, model] = arguments;
+    if (box.value !== model) {
+      box.value = model;
+      box.dispatchEvent(new Event("change"));
+    }"""
+    browser.execute_script(script, browser.find_element(By.ID, box), model)
+    wait_for(browser, f"[...document.querySelectorAll('.pane')].some(pane => pane.ariaLabel === '{model}')")
+    settle(browser)
+
+
+def write(browser, **texts):
+    """Type as a person does, with the keyboard."""
+    for box, text in texts.items():
+        browser.find_element(By.ID, box).send_keys(text)
+    settle(browser)
+
+
+def settle(browser):
+    wait_for(browser, "[...document.querySelectorAll('.pane')].every(pane => pane.ariaBusy === 'false')")
+
+
+def show_as(browser, width, height, theme):
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    features = [{"name": "prefers-color-scheme", "value": theme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
 
 def texts(browser, selector):
-    return [element.text for element in browser.find_elements(By.CSS_SELECTOR, selector)]
+    script = "return [...document.querySelectorAll(arguments[0])].map(each => each.textContent)"
+    return browser.execute_script(script, selector)
 
 
-def test_a_translation_its_n_best_list_and_its_attention(browser, exported, model, start):
-    open_page(browser, start(exported.parents[1]))
-    sentence = "The dog sees a red ball."
-    submit(browser, first=sentence)
-    wait_for(browser, "document.querySelectorAll('#attention tbody tr').length")
-    assert texts(browser, "#answer") == model.translate([sentence], 3)[:1]
-    assert len(texts(browser, "#nbest tr")) == 2
-    words = browser.execute_script(
-        "return [...document.querySelectorAll('#attention thead th')].map(cell => cell.textContent)"
+def weights(browser, selector):
+    script = "return [...document.querySelectorAll(arguments[0])].map(each => +each.style.getPropertyValue('--weight'))"
+    return browser.execute_script(script, selector)
+
+
+def focused(browser):
+    return browser.switch_to.active_element
+
+
+def press(browser, *keys):
+    for key in keys:
+        focused(browser).send_keys(key)
+
+
+def test_a_translation_as_one_types_with_the_n_best_and_where_it_looked(page, ask):
+    browser = page("sample-en-de", first=SENTENCE)
+    best = ask("sample-en-de", "nbest", text=SENTENCE)
+    assert texts(browser, ".answer") == best["translations"][:1]
+    assert texts(browser, ".nbest td:last-child") == best["translations"]
+    assert texts(browser, ".nbest .score") == [f"{score:.3f}".replace("-", "\u2212") for score in best["scores"]]
+
+    assert texts(browser, ".source .word") == ["The", "small", "dog", "sees", "a", "red", "zebra", ".", "(end)"]
+    assert texts(browser, ".source .unknown") == ["zebra"]
+    assert texts(browser, ".attention thead th") == texts(browser, ".source .word")
+    assert texts(browser, ".attention tbody th") == texts(browser, ".answer .word")
+    rows = len(texts(browser, ".answer .word"))
+    cells = weights(browser, ".attention tbody td")
+    of_rows = [cells[9 * i : 9 * i + 9] for i in range(rows)]
+    assert [sum(row) for row in of_rows] == pytest.approx([1.0] * rows, abs=1e-4)
+
+    assert weights(browser, ".source .word") == [0] * 9
+    words = browser.find_elements(By.CSS_SELECTOR, ".answer .word")
+    ActionChains(browser).move_to_element(words[2]).perform()
+    assert weights(browser, ".source .word") == of_rows[2] and max(of_rows[2]) == of_rows[2][2]
+    ActionChains(browser).move_to_element(browser.find_element(By.CSS_SELECTOR, ".source .unknown")).perform()
+    assert weights(browser, ".source .word") == [0] * 9
+    assert weights(browser, ".answer .word") == [row[6] for row in of_rows]
+
+    write(browser, first=" " + "a" * 20_000)
+    assert "at most 20,000" in texts(browser, ".problem")[0] and texts(browser, ".answer") == [""]
+
+
+def test_an_unknown_word_of_the_translation_is_shown_as_the_word_it_looked_at(page):
+    browser = page("sample-en-de")
+    shown = browser.execute_async_script(
+        """const [done] = arguments;
+        import('/page/translation.js').then(async ({ Translation }) => {
+          const found = { translations: ["Der <unk>."], scores: [0], source_words: ["The", "<unk>", ".", "</s>"],
+            source_written: ["The", "猫", ".", ""], target_words: ["Der", "<unk>", "."],
+            attention: [[1, 0, 0, 0], [0, 0.4, 0, 0.6], [0, 0, 1, 0]] };
+          const view = new Translation({ signatures: { complete: 1 }, predict: async () => found });
+          await view.show(["The 猫."]);
+          done([view.answer.textContent, view.answer.querySelector(".unknown").textContent, view.source.textContent]);
+        })"""
     )
-    assert "".join(words).replace("\u2581", " ").strip() == sentence + "</s>"
-    sums = browser.execute_script(
-        "return [...document.querySelectorAll('#attention tbody tr')].map(row => [...row.querySelectorAll('td')]"
-        ".reduce((sum, cell) => sum + +cell.title.match(/: (.*)$/)[1], 0))"
+    assert shown == ["Der 猫.", "猫", "The 猫. (end)"]
+
+
+def test_an_answer_that_comes_late_is_dropped(page, ask):
+    """The first question's answer is held back until the second one's is shown."""
+    browser = page("sample-en-de")
+    browser.execute_script(
+        """const ask = window.fetch;
+        window.asked = 0;
+        window.fetch = async (path, options) => {
+          if (!path.endsWith(":predict")) return ask(path, options);
+          const first = ++window.asked === 1, answer = await ask(path, { ...options, signal: undefined });
+          if (first) await new Promise(release => window.release = release);
+          return answer;
+        }"""
     )
-    assert sums == pytest.approx([1.0] * len(sums), abs=0.02)
+    browser.find_element(By.ID, "first").send_keys("A dog")
+    wait_for(browser, "typeof window.release === 'function'")
+    write(browser, first=" sees a ball.")
+    expected = [ask("sample-en-de", "nbest", text="A dog sees a ball.")["translations"][0]]
+    assert texts(browser, ".answer") == expected
+    browser.execute_async_script("window.release(); setTimeout(arguments[0])")
+    assert texts(browser, ".answer") == expected and browser.execute_script("return window.asked") == 2
 
-    submit(browser, first="a" * 30_000)
-    assert "at most 20,000" in wait_for(browser, "document.getElementById('problem').textContent")
+
+def test_other_words_for_a_word_by_the_keyboard_alone(page, ask):
+    browser = page("sample-en-de", first=SENTENCE)
+    words = texts(browser, ".answer .word")
+    before = " ".join(words[:2])
+    found = ask("sample-en-de", "alternatives", text=SENTENCE, prefix=before)
+    press(browser, Keys.TAB)
+    assert focused(browser).text == words[0]
+    press(browser, Keys.ARROW_RIGHT, Keys.END, Keys.HOME, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ENTER)
+    wait_for(browser, "document.querySelector('.menu')")
+    other = [translation.split()[2].rstrip(".") for translation in found["translations"]]
+    assert texts(browser, ".menu strong") == list(dict.fromkeys(other)) and len(set(other)) > 4
+    assert texts(browser, ".menu .score")[0] == f"{100 * found['probabilities'][0]:.0f}%"
+
+    press(browser, Keys.ESCAPE)
+    assert focused(browser).text == words[2] and not texts(browser, ".menu")
+    press(browser, Keys.ENTER)
+    wait_for(browser, "document.querySelector('.menu')")
+    press(browser, Keys.ARROW_DOWN, Keys.ENTER)
+    prefix = f"{before} {other[1]}"
+    wait_for(browser, "!document.querySelector('.note').hidden")
+    settle(browser)
+    best = ask("sample-en-de", "complete", text=SENTENCE, prefix=prefix)
+    assert texts(browser, ".answer")[0].startswith(prefix)
+    assert texts(browser, ".nbest td:last-child") == best["translations"]
+    browser.find_element(By.CSS_SELECTOR, ".note button").click()
+    settle(browser)
+    assert texts(browser, ".answer .word") == words
 
 
-def test_a_label_with_probabilities_and_parses(browser, start, export_once):
-    model = classifier("spinn", "snli")
-    open_page(browser, start(export_once(lambda: ClassifierServable(model), "pairs").parents[1]))
-    submit(browser, first="a b c d", second="e f")
-    wait_for(browser, "document.querySelectorAll('svg.tree').length === 2")
-    assert texts(browser, "#answer") == [model.classify([("a b c d", "e f")])[0]]
-    assert len(texts(browser, "#probabilities tr")) == 3
-    assert texts(browser, "svg.tree text") == ["a", "b", "c", "d", "e", "f"]
-    assert len(browser.find_elements(By.CSS_SELECTOR, "svg.tree circle")) == 3 + 1
+def test_words_of_several_subwords_are_words(page, ask):
+    browser = page("sample", first="The dog sees a red ball.")
+    best = ask("sample", "complete", text="The dog sees a red ball.", prefix="")
+    assert texts(browser, ".answer") == best["translations"][:1]
+    assert texts(browser, ".answer .word") == best["translations"][0].split()
+    assert texts(browser, ".source .word") == ["The", "dog", "sees", "a", "red", "ball.", "(end)"]
+    browser.find_elements(By.CSS_SELECTOR, ".answer .word")[1].click()
+    wait_for(browser, "document.querySelector('.menu')")
+    assert len(texts(browser, ".menu button")) > 1
+
+
+def test_a_tree_decision_by_decision(page, ask):
+    browser = page("sample-spinn", **PAIR)
+    assert texts(browser, ".answer") == [ask("sample-spinn", "serving_default", **PAIR)["label"]]
+    assert len(texts(browser, ".probabilities tr")) == 3 and len(texts(browser, ".player")) == 2
+    parse = ask("sample-spinn", "parse", text=PAIR["second"])
+    brackets, probabilities = parse["brackets"], parse["reduce_probabilities"]
+    player = browser.find_elements(By.CSS_SELECTOR, ".player")[1]
+
+    def inside(selector):
+        return [each.get_attribute("textContent") for each in player.find_elements(By.CSS_SELECTOR, selector)]
+
+    words = PAIR["second"].split()
+    steps = 2 * len(words) - 1
+    assert inside(".stack li") == [brackets] and inside(".buffer li") == []
+    assert inside(".tree text") == words and len(inside(".tree circle")) == len(words) - 1
+    slider = player.find_element(By.CSS_SELECTOR, "input")
+    slider.send_keys(Keys.HOME)
+    assert inside(".stack li") == [] and inside(".buffer li") == words and inside(".tree .made") == []
+    transitions = ["REDUCE" if token == ")" else "SHIFT" for token in brackets.split() if token != "("]
+    stack, buffer, made = [], words, 0
+    for step, (transition, reduce) in enumerate(zip(transitions, probabilities, strict=False), start=1):
+        free = len(stack) > 1 and buffer
+        if transition == "SHIFT":
+            stack, buffer = [*stack, buffer[0]], buffer[1:]
+        else:
+            stack, made = [*stack[:-2], f"( {stack[-2]} {stack[-1]} )"], made + 1
+        slider.send_keys(Keys.ARROW_RIGHT)
+        assert inside(".stack li") == stack and inside(".buffer li") == buffer
+        assert (
+            len(inside(".tree circle.made")) == made and inside(".tree text.made") == words[: len(words) - len(buffer)]
+        )
+        text = inside(".decision")[0]
+        assert text.startswith(f"Step {step} of {steps}: {transition}, ")
+        probability = reduce if transition == "REDUCE" else 1 - reduce
+        bar = player.find_elements(By.CSS_SELECTOR, ".decisions button")[step - 1]
+        shown = float(bar.value_of_css_property("--probability"))
+        assert shown == (pytest.approx(probability, abs=1e-6) if free else 1)
+        assert ("probability" in text) == bool(free) and slider.get_attribute("aria-valuetext") == text
+    assert stack == [brackets]
+    player.find_element(By.CSS_SELECTOR, "[aria-label='One step back']").click()
+    assert inside(".decision")[0].startswith(f"Step {steps - 1} of {steps}: ")
+    player.find_elements(By.CSS_SELECTOR, ".decisions button")[0].click()
+    assert inside(".stack li") == words[:1] and inside("[aria-current] ") == inside(".decisions button")[:1]
+
+
+def test_a_player_plays_to_the_end_and_shows_trees_that_were_given(page):
+    browser = page("sample-spinn")
+    browser.execute_async_script(
+        """const [done] = arguments;
+        Promise.all([import('/page/player.js'), import('/page/brackets.js')]).then(([{ makePlayer }, brackets]) => {
+          window.setInterval = (work) => { for (let i = 0; i < 3; i++) work(); return 1 };
+          window.brackets = brackets;
+          document.body.append(makePlayer("A tree", brackets.readBrackets("( a ( b c ) )"), null));
+          done();
+        })"""
+    )
+    assert texts(browser, ".decisions button") == ["SHIFT"] * 3 + ["REDUCE"] * 2
+    browser.find_element(By.CSS_SELECTOR, ".play").click()
+    assert texts(browser, ".decision") == ["Step 3 of 5: SHIFT"] and texts(browser, ".play") == ["Pause"]
+    assert texts(browser, ".stack li") == ["a", "b", "c"]
+    browser.find_element(By.CSS_SELECTOR, ".play").click()
+    browser.find_element(By.CSS_SELECTOR, ".play").click()
+    assert texts(browser, ".stack li") == ["( a ( b c ) )"] and texts(browser, ".play") == ["Play"]
+    for text in ("( a b c )", "( a )", "( a b", "( a b ) )", ") a (", "a b"):
+        assert browser.execute_script("return brackets.readBrackets(arguments[0])", text) is None
+
+
+CONTRASTS = """
+const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+function rgb(color) {
+  canvas.clearRect(0, 0, 1, 1);
+  canvas.fillStyle = color;
+  canvas.fillRect(0, 0, 1, 1);
+  return [...canvas.getImageData(0, 0, 1, 1).data];
+}
+function luminance([red, green, blue]) {
+  const linear = [red, green, blue].map(x => x / 255).map(x => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+}
+function background(each) {
+  while (each && rgb(getComputedStyle(each).backgroundColor)[3] < 255) each = each.parentElement;
+  return rgb(getComputedStyle(each ?? document.documentElement).backgroundColor);
+}
+const found = [];
+for (const each of document.querySelectorAll("body *")) {
+  const own = [...each.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+  if (!own || !each.checkVisibility() || each.disabled || each.classList.contains("unseen")) continue;
+  const style = getComputedStyle(each), front = rgb(each instanceof SVGElement ? style.fill : style.color);
+  const [one, other] = [luminance(front), luminance(background(each))].sort((a, b) => b - a);
+  found.push([(one + 0.05) / (other + 0.05), each.textContent]);
+}
+return found;
+"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1200])
+def test_everything_fits_and_can_be_read_and_named(page, width, theme):
+    """WCAG 2.2: contrast of 4.5 (1.4.3), reflow (1.4.10), names (4.1.2)."""
+    for model, given in (("sample-en-de", {"first": SENTENCE}), ("sample-spinn", PAIR)):
+        browser = page(model, **given)
+        show_as(browser, width, 800, theme)
+        if model == "sample-en-de":
+            word = browser.find_elements(By.CSS_SELECTOR, ".answer .word")[-1]
+            word.click()
+            wait_for(browser, "document.querySelector('.menu')")
+        contrasts = browser.execute_script(CONTRASTS)
+        assert len(contrasts) > 20 and [text for contrast, text in contrasts if contrast < 4.5] == []
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+        nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+        named = [node.get("name", {}).get("value") for node in nodes if is_focusable(node)]
+        assert len(named) > 5 and all(named)
+    background = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(255, 255, 255)") == (theme == "light")
+
+
+def is_focusable(node):
+    properties = {each["name"]: each["value"].get("value") for each in node.get("properties", [])}
+    return properties.get("focusable") and node["role"]["value"] != "RootWebArea"
+
+
+def test_nothing_comes_from_elsewhere_and_nothing_is_complained_of(page, server):
+    browser = page("sample-en-de", first=SENTENCE)
+    loaded = browser.execute_script("return performance.getEntriesByType('resource').map(each => each.name)")
+    assert len(loaded) > 10 and all(each.startswith(server.rest) for each in loaded)
+    assert [each["message"] for each in browser.get_log("browser") if "favicon" not in each["message"]] == []

@@ -139,8 +139,15 @@ def test_each_request_is_logged_if_asked_for(served, logged):
 
 
 def test_the_page_is_part_of_no_other_and_loads_nothing_else(served):
-    headers = requests.get(served().rest + "/", timeout=30).headers
-    policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
-    assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == policy["form-action"] == "'none'"
-    assert policy["script-src"].startswith("'sha256-") and policy["style-src"].startswith("'sha256-")
-    assert headers["X-Content-Type-Options"] == "nosniff"
+    server = served()
+    page = requests.get(server.rest + "/", timeout=30)
+    for path in ("/", *re.findall(r'(?:src|href)="(page/[^"]*)"', page.text)):
+        answer = requests.get(f"{server.rest}/{path.lstrip('/')}", timeout=30)
+        policy = dict(part.split(" ", 1) for part in answer.headers["Content-Security-Policy"].split("; "))
+        nothing = ("default-src", "frame-ancestors", "base-uri", "form-action")
+        assert {policy.pop(directive) for directive in nothing} == {"'none'"}
+        own = ("script-src", "style-src", "connect-src")
+        assert {policy.pop(directive) for directive in own} == {"'self'"}
+        assert policy == {"img-src": "data:", "require-trusted-types-for": "'script'"}
+        assert answer.status_code == 200 and answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert requests.get(server.rest + "/page/other.js", timeout=30).status_code == 404

@@ -12,6 +12,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from tfnmt.serving.page import page_routes
+
 READY, LOADING, UNAVAILABLE = "ready", "loading", "unavailable"
 _SECONDS = 0.2  # between two looks of a call that watches
 _Status = HealthCheckResponse.ServingStatus
@@ -56,13 +58,13 @@ def health_routes(readiness: Callable[[], dict[str, str]]) -> list[Route]:
 
 
 def starting_application() -> Starlette:
-    """The ASGI application until TensorFlow is imported: it lives, and answers nothing else."""
+    """The ASGI application until TensorFlow is imported: it lives and shows the page, and answers nothing else."""
 
     async def starting(_: Request) -> JSONResponse:
         return JSONResponse({"status": LOADING, "error": "the server is starting"}, 503)
 
     (live,) = [route for route in health_routes(dict) if route.path == "/health/live"]
-    return Starlette(routes=[live, Route("/{path:path}", starting, methods=["GET", "POST"])])
+    return Starlette(routes=[live, *page_routes(), Route("/{path:path}", starting, methods=["GET", "POST"])])
 
 
 class Health(HealthServicer):

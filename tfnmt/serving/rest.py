@@ -1,9 +1,6 @@
 """TensorFlow Serving's REST interface, and the page for trying it out."""
 
-import base64
-import hashlib
 import re
-from pathlib import Path
 from urllib.parse import unquote
 
 import grpc
@@ -11,7 +8,7 @@ from google.protobuf import json_format
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tfnmt.serving.bodies import read_body
@@ -19,6 +16,7 @@ from tfnmt.serving.files import METRICS_PATH
 from tfnmt.serving.health import health_routes
 from tfnmt.serving.json_tensors import format_response, parse_request
 from tfnmt.serving.metadata import model_metadata, model_status, signature_map
+from tfnmt.serving.page import page_routes
 from tfnmt.serving.requests import HTTP_STATUS, RequestError, invalid
 from tfnmt.serving.service import Service
 
@@ -33,7 +31,6 @@ _HEADERS = {
     grpc.StatusCode.UNAUTHENTICATED: {"WWW-Authenticate": "Bearer"},
 }
 _METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-_PAGE = Path(__file__).with_name("page.html")
 
 
 def rest_application(service: Service) -> Starlette:
@@ -68,14 +65,9 @@ def rest_application(service: Service) -> Starlette:
         service.admin.check(request.headers.get("authorization"))
         return Response(generate_latest(service.metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
-    headers = _page_headers(_PAGE.read_text(encoding="utf-8"))
-
-    async def page(_):
-        return FileResponse(_PAGE, headers=headers)
-
     return Starlette(
         routes=[
-            Route("/", page),
+            *page_routes(),
             *health_routes(service.readiness),
             Route(METRICS_PATH, metrics),
             Route("/v1/models", models),
@@ -83,21 +75,6 @@ def rest_application(service: Service) -> Starlette:
         ],
         exception_handlers={RequestError: _request_error, HTTPException: _http_error, Exception: _internal_error},
     )
-
-
-def _page_headers(text):
-    """The page runs its own script alone, loads nothing from other hosts, and is part of no other page."""
-
-    def own(tag):
-        (inline,) = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
-        return f"'sha256-{base64.b64encode(hashlib.sha256(inline.encode()).digest()).decode()}'"
-
-    policy = f"default-src 'none'; script-src {own('script')}; style-src {own('style')}; connect-src 'self'"
-    return {
-        "Content-Security-Policy": f"{policy}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer",
-    }
 
 
 def _version(digits):

@@ -1,0 +1,16 @@
+// Arrow keys move among buttons, of which Tab reaches one alone.
+export function rove(container, buttons) {
+  const set = chosen => buttons.forEach(button => button.tabIndex = button === chosen ? 0 : -1);
+  const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+  set(buttons[0]);
+  container.onfocusin = event => {
+    if (buttons.includes(event.target)) set(event.target);
+  };
+  container.onkeydown = event => {
+    const at = buttons.indexOf(document.activeElement);
+    const to = { Home: 0, End: buttons.length - 1 }[event.key] ?? at + steps[event.key];
+    if (at < 0 || !buttons[to]) return;
+    event.preventDefault();
+    buttons[to].focus();
+  };
+}
