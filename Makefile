@@ -67,6 +67,7 @@ figures: environment
 	$(if $(COMPARED),$(TFNMT) report $(COMPARED) --source $(SOURCE) --target $(TARGET) --output report.html \
 		--picture docs/figures/report.png)
 	$(if $(BOARD),$(TFNMT) screenshots --model $(BOARD) --output docs/figures)
+	$(TFNMT) screenshots --page --output docs/figures
 
 models: environment
 	$(RUN) -m tfnmt_programs.pretraining

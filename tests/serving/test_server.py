@@ -385,7 +385,8 @@ def test_a_process_lives_at_once_and_answers_accepted_requests_before_it_stops(e
     )
     _, rest, _, grpc = process.stdout.readline().split()
     # It answers before TensorFlow is imported, which takes seconds.
-    assert requests.get(f"{rest}/health/live", timeout=30).status_code == 200
+    for path in ("/health/live", "/", "/page/main.js"):
+        assert requests.get(rest + path, timeout=30).status_code == 200
     for path in ("/health/ready", "/v1/models/echo"):
         response = requests.get(rest + path, timeout=30)
         assert (response.status_code, response.json()["error"]) == (503, "the server is starting")

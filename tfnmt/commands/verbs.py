@@ -39,7 +39,7 @@ PROGRAM_VERBS = {
     "recipe": "from published data to a row of docs/results.md",
     "repeat": "a training and its evaluations with several seeds, and a table",
     "report": "curves, scores and examples of runs as one HTML file",
-    "screenshots": "pictures of TensorBoard on a run's logs",
+    "screenshots": "pictures of TensorBoard on a run's logs, and of the page of serve",
     "soak": "training under random kills, compared with an undisturbed run",
     "translation-steps": "a sentence's way through an encoder-decoder, in pictures",
     "soak-server": "a server under minutes of load, good and bad",

@@ -1,26 +1,41 @@
-"""Take pictures of TensorBoard's tabs, on a run's logs, with a Chromium that shows no window (docs/tensorboard.md)."""
+"""Take pictures of TensorBoard's tabs, on a run's logs (docs/tensorboard.md), or of the page of tfnmt serve
+(docs/serving.md), with a Chromium that shows no window.
+"""
 
 import argparse
 from pathlib import Path
 from typing import TextIO
 
 from tfnmt.commands.parser import CommandParser
+from tfnmt.errors import UserError
 
 TABS = ("scalars", "images", "text", "projector", "graphs")
 
 
 def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
-    parser.add_argument("--model", required=True, metavar="DIR", help="a translator's directory, with its logs")
-    parser.add_argument("--output", required=True, metavar="DIR", help="where board-TAB.png is written")
+    parser.add_argument(
+        "--model", metavar="DIR", help="a translator's directory, with its logs: take TensorBoard's tabs"
+    )
+    parser.add_argument("--page", action="store_true", help="take the page, with models that come with the library")
+    parser.add_argument("--output", required=True, metavar="DIR", help="for board-TAB.png and page-NAME.png")
     parser.add_argument("--tabs", nargs="+", default=TABS, choices=TABS, metavar="TAB", help=f"of {', '.join(TABS)}")
     parser.add_argument("--chromium", default="chromium", metavar="F", help="the browser (default: chromium)")
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
-    from tfnmt.inspection.tensorboard import LOGS
-    from tfnmt_programs.figures.screenshots import take_screenshots
+    if not (arguments.model or arguments.page):
+        raise UserError("nothing to take: give --model DIR, --page or both")
+    if arguments.model:
+        from tfnmt.inspection.tensorboard import LOGS
+        from tfnmt_programs.figures.screenshots import take_screenshots
 
-    for path in take_screenshots(Path(arguments.model, LOGS), arguments.tabs, arguments.output, arguments.chromium):
-        print(path, file=output)
+        logs = Path(arguments.model, LOGS)
+        for path in take_screenshots(logs, arguments.tabs, arguments.output, arguments.chromium):
+            print(path, file=output)
+    if arguments.page:
+        from tfnmt_programs.figures.page import take_page_screenshots
+
+        for path in take_page_screenshots(arguments.output, arguments.chromium):
+            print(path, file=output)

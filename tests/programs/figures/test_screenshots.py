@@ -40,15 +40,19 @@ def test_a_browser_that_does_not_start(browser):
 
 
 def test_a_browser_that_is_not_installed(tmp_path):
-    arguments = SimpleNamespace(chromium="absent", model=tmp_path, output=tmp_path / "pictures", tabs=["text"])
-    with pytest.raises(UserError, match="absent: there is no such program; on Debian: apt-get install chromium"):
-        screenshots.main(arguments, io.StringIO())
+    for model, page in ((tmp_path, False), (None, True)):
+        options = {"model": model, "page": page, "output": tmp_path / "pictures", "tabs": ["text"]}
+        with pytest.raises(UserError, match="absent: there is no such program; on Debian: apt-get install chromium"):
+            screenshots.main(SimpleNamespace(chromium="absent", **options), io.StringIO())
+    with pytest.raises(UserError, match="nothing to take: give --model DIR, --page or both"):
+        screenshots.main(SimpleNamespace(**options | {"page": False}), io.StringIO())
     assert not (tmp_path / "pictures").exists()
 
 
 def test_a_run_without_logs(monkeypatch, tmp_path):
     monkeypatch.setattr("tfnmt_programs.figures.screenshots.find_programs", lambda chromium: None)
-    arguments = SimpleNamespace(chromium="chromium", model=tmp_path, output=tmp_path / "pictures", tabs=["text"])
+    options = {"model": tmp_path, "page": False, "output": tmp_path / "pictures", "tabs": ["text"]}
+    arguments = SimpleNamespace(chromium="chromium", **options)
     with pytest.raises(UserError, match="logs: there are no logs; train without --no-board"):
         screenshots.main(arguments, io.StringIO())
     assert not (tmp_path / "pictures").exists()

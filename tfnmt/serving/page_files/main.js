@@ -1,4 +1,4 @@
-// The page: the models, the texts, and a pane that shows what a model says of them.
+// The page: the texts, and one model or two side by side with what they say of them.
 import { element } from "./elements.js";
 import { Pane } from "./pane.js";
 import { modelNames } from "./server.js";
@@ -8,31 +8,33 @@ const POLLING = 1000; // milliseconds between two looks whether a model is loade
 
 const $ = id => document.getElementById(id);
 const boxes = [$("first"), $("second")];
-const pane = new Pane();
+const sides = ["model", "beside"].map(id => ({ select: $(id), pane: new Pane() }));
 
 function texts() {
   return boxes.map(box => box.value);
 }
 
-async function choose() {
-  await pane.choose($("model").value);
-  $("second-box").hidden = !pane.model.readsPairs;
-  await pane.show(texts());
+function shown() {
+  return sides.filter(({ select }) => select.value);
+}
+
+// Take the model that is selected on a side, or none.
+async function choose({ select, pane }) {
+  if (select.value) await pane.choose(select.value);
+  $("panes").replaceChildren(...shown().map(side => side.pane.element));
+  $("second-box").hidden = !shown().some(side => side.pane.model?.readsPairs);
+  if (select.value) await pane.show(texts());
 }
 
 async function start() {
   const names = await modelNames().catch(() => []);
-  if (!names.length) {
-    $("waiting").hidden = false;
-    return setTimeout(start, POLLING);
-  }
-  $("waiting").hidden = true;
-  $("model").append(...names.map(name => element("option", {}, name)));
-  $("panes").append(pane.element);
-  await choose();
+  $("waiting").hidden = names.length > 0;
+  if (!names.length) return setTimeout(start, POLLING);
+  for (const { select } of sides) select.append(...names.map(name => element("option", {}, name)));
+  await choose(sides[0]);
   document.body.dataset.ready = "yes";
 }
 
-$("model").addEventListener("change", choose);
-for (const box of boxes) box.addEventListener("input", () => pane.show(texts(), TYPING));
+for (const side of sides) side.select.addEventListener("change", () => choose(side));
+for (const box of boxes) box.addEventListener("input", () => shown().forEach(({ pane }) => pane.show(texts(), TYPING)));
 start();

@@ -4,7 +4,8 @@ async function ask(path, body, signal) {
   const options = body ? { method: "POST", body: JSON.stringify(body), signal } : { signal };
   const response = await fetch("v1/models" + path, options);
   const answer = await response.json();
-  if (!response.ok) throw Object.assign(new Error(answer.error), { status: response.status });
+  signal?.throwIfAborted();
+  if (!response.ok) throw new Error(answer.error);
   return answer;
 }
 
@@ -19,7 +20,9 @@ export class Model {
     this.name = name;
     this.signatures = signatures;
     this.translates = "nbest" in signatures;
-    this.readsPairs = "second" in signatures.serving_default.inputs;
+    const { inputs, outputs } = signatures.serving_default ?? { inputs: {}, outputs: {} };
+    this.classifies = "label" in outputs;
+    this.readsPairs = "second" in inputs;
   }
 
   static async load(name, signal) {

@@ -70,7 +70,7 @@ export class Translation {
     const button = element("button", {
       type: "button", class: word.unknown ? "word unknown" : "word",
       title: word.unknown ? "an unknown word" : null,
-      "aria-haspopup": "menu", "aria-expanded": "false",
+      "aria-haspopup": this.model.signatures.alternatives ? "menu" : null, "aria-expanded": "false",
       onpointerenter: () => this.#shade(weights, i, null), onpointerleave: () => this.#shade(weights, null, null),
       onfocus: () => this.#shade(weights, i, null), onblur: () => this.#shade(weights, null, null),
       onclick: () => this.guarded(signal => this.#ask(button, translation.slice(0, word.start).trimEnd(), signal)),
@@ -82,7 +82,7 @@ export class Translation {
   async #ask(button, prefix, signal) {
     if (!this.model.signatures.alternatives) return;
     const found = await this.model.predict("alternatives", { text: this.text, prefix }, signal);
-    openMenu(button, alternativesOf(found, prefix), ({ upToIt }) => {
+    if (button.isConnected) openMenu(button, alternativesOf(found, prefix), ({ upToIt }) => {
       this.prefix = upToIt;
       this.again();
     });
