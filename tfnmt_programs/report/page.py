@@ -15,14 +15,14 @@ body { font: 15px/1.5 system-ui, sans-serif; color: #1b1b1b; background: #fff; m
 h1 { font-size: 1.6rem; margin: 0.5rem 0; } h2 { margin: 2.5rem 0 0.5rem; border-bottom: 1px solid #ccc; }
 h3 { margin: 1.5rem 0 0.25rem; font-size: 1rem; }
 nav a { margin-right: 1rem; } a { color: #0058a3; }
-.wide { overflow-x: auto; }
+.wide { overflow-x: auto; } code { overflow-wrap: anywhere; }
 table { border-collapse: collapse; margin: 0.5rem 0; } caption { text-align: left; color: #555; }
 th, td { text-align: left; padding: 0.2rem 0.9rem 0.2rem 0; border-bottom: 1px solid #e4e4e4; vertical-align: top; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 img { max-width: 100%; height: auto; } figure { margin: 0.5rem 0; } figcaption { font-weight: bold; }
 .row { display: flex; flex-wrap: wrap; gap: 0.5rem 2rem; align-items: start; } .row figure { max-width: 32rem; }
 .example { margin: 0.75rem 0; padding: 0.25rem 0 0.25rem 0.9rem; border-left: 3px solid #ccc; }
-.example th { font-weight: normal; color: #555; min-width: 9rem; } .example td, .example th { border: 0; }
+.example th { font-weight: normal; color: #555; min-width: min(9rem, 28vw); } .example td, .example th { border: 0; }
 mark { background: #ffe2b8; color: inherit; border-radius: 2px; } .faint { color: #555; }
 """
 
