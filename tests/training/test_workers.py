@@ -21,7 +21,7 @@ from tfnmt.training import loopback
 from tfnmt.training.callbacks import CheckpointCallback
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.micro_batches import batch_loss
-from tfnmt.training.rendezvous import meet
+from tfnmt.training.rendezvous import meeting
 from tfnmt.training.replicas import Replicas, slice_of
 from tfnmt.training.strategies import connect
 from tfnmt.training.workers import TF_CONFIG, read_cluster
@@ -117,28 +117,68 @@ def test_an_unknown_strategy():
 
 
 def test_workers_meet():
+    """And then listen at their addresses, as TensorFlow's servers do, while they are connected."""
     addresses, met = cluster(3), []
-    threads = [threading.Thread(target=lambda i=i: met.append(meet(addresses, i, 20))) for i in (2, 1, 0)]
+
+    def come(index):
+        with meeting(addresses, index, 20):
+            socket.create_server(("127.0.0.1", int(addresses[index].rpartition(":")[2]))).close()
+            met.append(index)
+
+    threads = [threading.Thread(target=come, args=(index,)) for index in (2, 1, 0)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert met == [None] * 3
+    assert sorted(met) == [0, 1, 2]
+
+
+MEETS = """
+import sys, time
+from tfnmt.training.rendezvous import meeting
+index, *addresses = sys.argv[1:]
+with meeting(addresses, int(index), 60):
+    print("met", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("killed", [0, 1])
+def test_a_worker_that_ends_before_it_is_connected_ends_the_others(killed):
+    addresses = cluster(2)
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", MEETS, str(index), *addresses], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        for index in range(2)
+    ]
+    for worker in workers:
+        assert worker.stdout.readline() == b"met\n"
+    workers[killed].kill()
+    _, said = workers[1 - killed].communicate(timeout=30)
+    workers[killed].communicate()
+    assert said == b"error: another worker has ended while the workers connected; start all of them again\n"
+    assert workers[1 - killed].returncode == 2
+
+
+def enter(context):
+    with context:
+        pass
 
 
 def test_a_worker_that_does_not_come():
     addresses = cluster(2)
     with pytest.raises(UserError, match=f"worker 1 at {addresses[1]} does not answer"):
-        meet(addresses, 0, 0.2)
+        enter(meeting(addresses, 0, 0.2))
     with pytest.raises(UserError, match=f"worker 0 at {addresses[0]} does not answer"):
-        meet(addresses, 1, 0.2)
+        enter(meeting(addresses, 1, 0.2))
 
 
 def test_the_address_of_the_chief_is_taken():
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = f"127.0.0.1:{other.getsockname()[1]}"
         with pytest.raises(UserError, match=f"{address}: cannot listen there, as worker 0: Address already in use"):
-            meet([address, "127.0.0.1:1"], 0, 5)
+            enter(meeting([address, "127.0.0.1:1"], 0, 5))
 
 
 def passes(version, source):

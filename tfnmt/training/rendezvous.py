@@ -1,45 +1,79 @@
 """Workers wait for one another before TensorFlow connects them: its own wait cannot be interrupted.
 
-The chief listens at its address until every worker has connected and named its index; then it tells all to go on.
+The chief listens at its address until every worker has connected and named its index; then it tells all to go on. These
+connections stay open until TensorFlow has made its own: so a worker that ends in between is noticed.
 """
 
 import contextlib
+import os
 import socket
 import struct
+import threading
 import time
+from collections.abc import Iterator
 
 from tfnmt.errors import UserError
+from tfnmt.training.signals import signals_wait
 
 GO = b"go"
+DONE = b"d"
 
 
-def meet(addresses: list[str], index: int, seconds: float) -> None:
-    """Return when all workers have called this.
+@contextlib.contextmanager
+def meeting(addresses: list[str], index: int, seconds: float) -> Iterator[None]:
+    """A context that all workers enter, and leave, together. If one ends within, the others end with status 2.
 
     Args:
         addresses: "host:port" of each worker, the chief's first.
         index: which of them this process is.
-        seconds: how long to wait.
+        seconds: how long to wait for the others to come.
 
     Raises:
         UserError: a worker has not come by then; the chief cannot listen at its address.
     """
     end = time.monotonic() + seconds
     host, _, port = addresses[0].rpartition(":")
-    if index:
-        _report(host, int(port), index, end)
-    elif len(addresses) > 1:
-        _wait_for_all(host, int(port), addresses, end)
-
-
-def _wait_for_all(host, port, addresses, end):
-    missing = set(range(1, len(addresses)))
     with contextlib.ExitStack() as connections:
+        if index:
+            others = [connections.enter_context(_report(host, int(port), index, end))]
+        else:
+            others = _wait_for_all(connections, host, int(port), addresses, end)
+        leaving = threading.Event()
+        watching = [threading.Thread(target=_watch, args=(other, leaving), daemon=True) for other in others]
+        with signals_wait():  # which are the main thread's
+            for thread in watching:
+                thread.start()
         try:
-            listener = connections.enter_context(socket.create_server((host, port)))
+            yield
+        except BaseException:
+            leaving.set()
+            raise
+        for other in others:
+            with contextlib.suppress(OSError):
+                other.sendall(DONE)
+        for thread in watching:
+            thread.join()
+
+
+def _watch(other, leaving):
+    """Wait until another worker is done; end this process if it goes before."""
+    with contextlib.suppress(OSError):
+        if other.recv(len(DONE)) == DONE:
+            return
+    if not leaving.is_set():  # TensorFlow's wait for it could not be interrupted
+        os.write(2, b"error: another worker has ended while the workers connected; start all of them again\n")
+        os._exit(2)
+
+
+def _wait_for_all(connections, host, port, addresses, end):
+    """The connections of the workers other than the chief."""
+    missing = set(range(1, len(addresses)))
+    waiting = []
+    with contextlib.ExitStack() as listening:
+        try:
+            listener = listening.enter_context(socket.create_server((host, port)))
         except OSError as error:
             raise UserError(f"{addresses[0]}: cannot listen there, as worker 0: {error.strerror or error}") from error
-        waiting = []
         while missing:
             try:
                 listener.settimeout(max(0.01, end - time.monotonic()))
@@ -55,18 +89,23 @@ def _wait_for_all(host, port, addresses, end):
                 continue  # something else has knocked
             missing.discard(index)
             waiting.append(worker)
-        for worker in waiting:
-            with contextlib.suppress(OSError):
-                worker.sendall(GO)
-                worker.recv(1)  # it hangs up first
+    for worker in waiting:
+        worker.settimeout(None)
+        with contextlib.suppress(OSError):
+            worker.sendall(GO)
+    return waiting
 
 
 def _report(host, port, index, end):
+    """The connection to the chief."""
     while time.monotonic() < end:
-        with contextlib.suppress(OSError), socket.create_connection((host, port), timeout=5) as chief:
+        with contextlib.ExitStack() as until_go, contextlib.suppress(OSError):
+            chief = until_go.enter_context(socket.create_connection((host, port), timeout=5))
             chief.sendall(struct.pack("!I", index))
             chief.settimeout(max(0.01, end - time.monotonic()))
             if chief.recv(len(GO), socket.MSG_WAITALL) == GO:
-                return
+                chief.settimeout(None)
+                until_go.pop_all()
+                return chief
         time.sleep(0.1)  # the chief has not started yet
     raise UserError(f"worker 0 at {host}:{port} does not answer: start it, or correct TF_CONFIG")

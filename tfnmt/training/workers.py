@@ -22,7 +22,7 @@ import tensorflow as tf
 
 from tfnmt.errors import UserError
 from tfnmt.training import loopback
-from tfnmt.training.rendezvous import meet
+from tfnmt.training.rendezvous import meeting
 from tfnmt.training.replicas import Replicas, seed_states, slice_of
 from tfnmt.training.signals import keep_handlers
 
@@ -87,12 +87,12 @@ class Workers(Replicas):
         gpus = tf.config.list_physical_devices("GPU")
         if gpus:  # a worker has one device: on a machine with several, start one worker for each
             tf.config.set_visible_devices(gpus[self.index % len(gpus)], "GPU")
-        meet(self.addresses, self.index, CONNECTS_WITHIN)
         host, _, port = self.addresses[self.index].rpartition(":")
         guard = loopback.only_from_loopback(int(port)) if loopback.is_loopback(host) else contextlib.nullcontext()
         # TensorFlow sets a handler of SIGTERM that does nothing but note it.
         with (
-            keep_handlers(),  # first: within it, threads are started
+            meeting(self.addresses, self.index, CONNECTS_WITHIN),
+            keep_handlers(),  # before the others: within it, threads are started
             guard,
             _time_limit(CONNECTS_WITHIN, f"the workers {', '.join(self.addresses)} do not connect"),
         ):

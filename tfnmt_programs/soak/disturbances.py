@@ -45,13 +45,14 @@ DISTURBANCES = {
 }
 
 
-def disturb(process: subprocess.Popen, kind: str, generator: random.Random) -> bool:
+def disturb(process: subprocess.Popen, kind: str, generator: random.Random, ends_within: float = ENDS_WITHIN) -> bool:
     """Disturb a process and wait for its end.
 
     Args:
         process: the process; its standard error goes to a file or nowhere.
         kind: a name in `DISTURBANCES`.
         generator: draws what is left open.
+        ends_within: seconds in which it must end.
 
     Returns:
         Whether it was the disturbance that ended the process: not if it had come to its end by itself, with status 0.
@@ -63,11 +64,11 @@ def disturb(process: subprocess.Popen, kind: str, generator: random.Random) -> b
     with contextlib.suppress(ProcessLookupError):  # it has just ended
         disturbance.disturb(process, generator)
     try:
-        status = process.wait(ENDS_WITHIN if kind != "full_disk" else None)
+        status = process.wait(ends_within if kind != "full_disk" else None)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-        raise UserError(f"{kind}: the process had not ended after {ENDS_WITHIN} seconds") from None
+        raise UserError(f"{kind}: the process had not ended after {ends_within} seconds") from None
     if status not in (0, *disturbance.statuses):
         raise UserError(f"{kind}: the process ended with status {status}, not {disturbance.statuses[0]}")
     return status != 0

@@ -18,8 +18,9 @@ import tfnmt
 from tfnmt.errors import UserError
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import CHECKPOINTS
+from tfnmt.training.workers import CONNECTS_WITHIN
 from tfnmt_programs.soak.comparison import differences
-from tfnmt_programs.soak.disturbances import DISTURBANCES, disturb
+from tfnmt_programs.soak.disturbances import DISTURBANCES, ENDS_WITHIN, disturb
 from tfnmt_programs.soak.workers import WorkerGroup
 
 logger = logging.getLogger(__name__)
@@ -57,7 +58,9 @@ def soak(case: str, folder: Path, kills: int, seed: int, workers: int = 1) -> di
     def start(command):
         return WorkerGroup([*command, "--strategy", "multiworker"], environment(), workers, chosen)
 
-    return disturbed_runs(session, differences, folder, kills, seed, start=start)
+    # A worker that is killed before the workers have met is waited for, like one that is late.
+    ends_within = CONNECTS_WITHIN + ENDS_WITHIN
+    return disturbed_runs(session, differences, folder, kills, seed, start=start, ends_within=ends_within)
 
 
 def disturbed_runs(
@@ -68,6 +71,7 @@ def disturbed_runs(
     seed: int,
     longest_wait: float = LONGEST_WAIT,
     start: Callable[[Sequence[str]], Any] | None = None,
+    ends_within: float = ENDS_WITHIN,
 ) -> dict[str, Any]:
     """Disturb runs until `kills` disturbances have ended one; each run goes on to its end and is compared.
 
@@ -79,6 +83,7 @@ def disturbed_runs(
         seed: of their kinds and moments.
         longest_wait: seconds before a disturbance, at most.
         start: starts what runs such a command, and has the interface of `subprocess.Popen`, which is the default.
+        ends_within: seconds in which what is disturbed must end.
 
     Returns:
         "runs", how many came to their end; "differences", the names of what differs in any of them; "seconds_alone", of
@@ -98,7 +103,7 @@ def disturbed_runs(
         directory, began = folder / f"disturbed-{runs}", time.monotonic()
         while sum(counts.values()) < kills:
             kind, wait = generator.choice(list(DISTURBANCES)), generator.uniform(0, longest_wait)
-            if not _disturbed(start, session(directory), kind, wait, generator):
+            if not _disturbed(start, session(directory), kind, wait, generator, ends_within):
                 break
             counts[kind] += 1
             logger.info("%d of %d: %s after %.1f s", sum(counts.values()), kills, kind, wait)
@@ -110,13 +115,13 @@ def disturbed_runs(
     return figures | {"seconds_lost_per_kill": seconds_lost / kills} | counts
 
 
-def _disturbed(start, command, kind, wait, generator):
+def _disturbed(start, command, kind, wait, generator, ends_within):
     """Run a session and disturb it after so many seconds; whether that ended it, rather than its own end."""
     with start(command) as process:
         try:
             status = process.wait(wait)
         except subprocess.TimeoutExpired:
-            return disturb(process, kind, generator)
+            return disturb(process, kind, generator, ends_within)
         return _check_end(command, status)
 
 
