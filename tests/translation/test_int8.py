@@ -44,9 +44,12 @@ def test_a_table():
     table = np.random.default_rng(2).normal(size=(9, 4)).astype(np.float32)
     limits = np.abs(table).max(axis=1)
     matrix = Int8Matrix(tf.constant(np.round(table / limits[:, None] * 127), tf.int8), tf.constant(limits), 1.0, True)
-    assert matrix.shape == (4, 9) and matrix.columns(tf.constant([1, 5])).shape == (4, 2)
+    assert matrix.shape == (4, 9)
     vectors = matrix.vectors(tf.constant([[3, 8]]))
     assert (np.abs(vectors[0] - table[[3, 8]]) <= limits[[3, 8], None] / 254 + 1e-6).all()
+    not_transposed = Int8Matrix(tf.transpose(matrix.values), matrix.limits, 1.0)
+    for columns in (matrix.columns(tf.constant([3, 8])), not_transposed.columns(tf.constant([3, 8]))):
+        np.testing.assert_array_equal(columns, tf.transpose(vectors[0]))
 
 
 @pytest.mark.parametrize(

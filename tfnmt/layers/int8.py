@@ -70,10 +70,15 @@ class Int8Matrix:
         scales = tf.gather(self.limits, ids) / LEVELS
         return tf.cast(tf.gather(self.values, ids), tf.float32) * scales[..., tf.newaxis]
 
-    def columns(self, ids: tf.Tensor) -> "Int8Matrix":
-        """The matrix of some columns: int32 [n] → W[:, ids], [in, n]."""
-        values = tf.gather(self.values, ids, axis=0 if self.transposed else 1)
-        return dataclasses.replace(self, values=values, limits=tf.gather(self.limits, ids), constant=False)
+    def columns(self, ids: tf.Tensor) -> tf.Tensor:
+        """Some columns as a matrix: int32 [n] → float32 W[:, ids], [in, n].
+
+        In float32, since columns of which others are wanted for every batch are faster so: oneDNN would bring their
+        int8 into its own layout again for every product.
+        """
+        if self.transposed:
+            return tf.transpose(self.vectors(ids))
+        return tf.cast(tf.gather(self.values, ids, axis=1), tf.float32) * (tf.gather(self.limits, ids) / LEVELS)
 
 
 def _sums_of_products(x: tf.Tensor, matrix: Int8Matrix) -> tf.Tensor:
