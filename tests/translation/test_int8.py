@@ -40,6 +40,21 @@ def test_a_product_is_that_of_the_rounded_numbers(transposed, constant):
         np.testing.assert_allclose(multiply(x), expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+def test_without_a_bound_a_row_is_scaled_by_its_own_largest_value(transposed):
+    """So that it is the same in any batch, to the last bit."""
+    rng = np.random.default_rng(3)
+    matrix = quantized(rng.normal(size=(37, 21)).astype(np.float32), None, transposed)
+    multiply = tf.function(matrix.multiply, input_signature=[tf.TensorSpec([None, 37])], autograph=False)
+    x = (rng.normal(size=[5, 37]) * [[1e-6], [0.3], [1.0], [40.0], [0.0]]).astype(np.float32)
+    product = multiply(x).numpy()
+    for row in range(5):
+        np.testing.assert_array_equal(multiply(x[row : row + 1])[0], product[row])
+    assert not product[4].any()
+    exact = x @ matrix.columns(tf.range(21)).numpy()
+    assert (np.abs(product - exact) <= 0.02 * np.abs(exact).max(axis=1, keepdims=True)).all()
+
+
 def test_a_table():
     table = np.random.default_rng(2).normal(size=(9, 4)).astype(np.float32)
     limits = np.abs(table).max(axis=1)

@@ -2,6 +2,7 @@
 
 No text is needed to know it. A state of a GRU or an LSTM is within ±1, and so are means of such states and what comes
 out of tanh; where layers are added to their inputs, the bounds are added. Words' vectors are rows of a given table.
+Maxout has no bound.
 """
 
 import keras
@@ -10,13 +11,13 @@ import numpy as np
 from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.encoder import Encoder
 
-Bounds = dict[int, float]
-"""By the `id` of a matrix's variable: the largest absolute value of what it is multiplied with."""
+Bounds = dict[int, float | None]
+"""By the `id` of a matrix's variable: the largest absolute value of what it is multiplied with, or None: not known."""
 
 
 def encoder_bounds(encoder: Encoder) -> Bounds:
     """Those of the encoder's matrices, and of its table."""
-    bounds = {id(encoder.E.embeddings): 1.0}
+    bounds: Bounds = {id(encoder.E.embeddings): 1.0}
     for i, cell in enumerate(encoder.cells):
         layer = i // encoder.directions
         bounds[id(cell.W)] = _after(layer, encoder.residual) if layer else _largest(encoder.E.embeddings)
@@ -30,8 +31,8 @@ def decoder_bounds(decoder: Decoder, encoder: Encoder) -> Bounds:
     context = _after(len(encoder.cells) // encoder.directions, encoder.residual) if decoder.attention else 1.0
     state = _after(1 + len(decoder.upper), decoder.residual)
     readout = 1.0 if decoder.readout else state
-    has_bound = not decoder.readout or decoder.readout.activation == "tanh"  # maxout has none: its product is float32's
-    bounds = {id(layer.kernel): 1.0 for layer in decoder.initial}
+    has_bound = not decoder.readout or decoder.readout.activation == "tanh"  # maxout has none
+    bounds: Bounds = {id(layer.kernel): 1.0 for layer in decoder.initial}
     bounds[id(decoder.first.W)] = word if decoder.attention else max(word, context)
     for i, cell in enumerate(decoder.upper, start=1):
         bounds[id(cell.W)] = max(_after(i, decoder.residual), context)
@@ -50,8 +51,8 @@ def decoder_bounds(decoder: Decoder, encoder: Encoder) -> Bounds:
     if decoder.input_feeding:
         bounds[id(decoder.W_f)] = readout
     bounds[id(decoder.E.embeddings)] = readout  # as the matrix of the logits, if it is that too
-    if not decoder.tied_embeddings and has_bound:
-        bounds[id(decoder.w)] = readout
+    if not decoder.tied_embeddings:
+        bounds[id(decoder.w)] = readout if has_bound else None
     return bounds
 
 

@@ -25,10 +25,13 @@ from tfnmt.errors import UserError
 LEVELS = 127
 """The largest int8 that is used; −128 is not, so that the scale is the same on both sides of 0."""
 
+SMALLEST = 1e-30
+"""What a row of zeros is divided by in place of its largest value."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Int8Matrix:
-    """A matrix W [in, out] as int8, to be multiplied with values within a known bound.
+    """A matrix W [in, out] as int8, to be multiplied with values within a known bound, or scaled row by row.
 
     With `transposed` it is also a table of `out` vectors, such as those of words.
     """
@@ -37,8 +40,9 @@ class Int8Matrix:
     """int8 [in, out], or [out, in] if `transposed`."""
     limits: tf.Tensor
     """float32 [out]: the largest absolute value of each column."""
-    bound: float
-    """The largest absolute value of what it is multiplied with; what is larger counts as the bound."""
+    bound: float | None
+    """The largest absolute value of what it is multiplied with; what is larger counts as the bound. Without one, each
+    row of that is scaled by its own largest absolute value."""
     transposed: bool = False
     constant: bool = True
     """Whether the values never change: oneDNN then keeps a copy of them, in the layout that is fastest."""
@@ -52,6 +56,9 @@ class Int8Matrix:
         """xW: float32 [rows, in] → float32 [rows, out]."""
         if tf.executing_eagerly():  # the operation can be made in a graph only
             return tf.function(dataclasses.replace(self, constant=False).multiply, autograph=False)(x)
+        if self.bound is None:
+            largest = tf.maximum(tf.reduce_max(tf.abs(x), axis=1, keepdims=True), SMALLEST)
+            return dataclasses.replace(self, bound=1.0).multiply(x / largest) * largest
         quantized = tf.raw_ops.QuantizeV2(
             input=x,
             min_range=-self.bound,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.bounds import decoder_bounds, encoder_bounds
+from tfnmt.layers.bounds import Bounds, decoder_bounds, encoder_bounds
 from tfnmt.layers.int8 import LEVELS, Int8Matrix, int8_matrices, require_int8
 from tfnmt.quantization import StoredWeights
 
@@ -24,10 +24,11 @@ class Int8Weights(StoredWeights):
     def __init__(self, models: Sequence[keras.Model]):
         require_int8()
         super().__init__(models, "int8")
-        bounds = {}
+        bounds: Bounds = {}
         for model in models:
             bounds |= encoder_bounds(model.encoder) | decoder_bounds(model.decoder, model.encoder)
-        self._bounds = [bounds.get(id(weight)) for model in models for weight in model.weights]
+        of_weights = (id(weight) for model in models for weight in model.weights)
+        self._bounds = [(bounds[key],) if key in bounds else None for key in of_weights]
 
     @contextlib.contextmanager
     def in_use(self, models: Sequence[keras.Model]) -> Iterator[None]:
@@ -39,6 +40,6 @@ class Int8Weights(StoredWeights):
                 others.append((weight, stored()))
             else:
                 values, limits = tf.convert_to_tensor(stored.value), LEVELS * tf.reshape(stored.scale, [-1])
-                matrices[id(weight)] = Int8Matrix(values, limits, bound, transposed=stored.is_table)
+                matrices[id(weight)] = Int8Matrix(values, limits, *bound, transposed=stored.is_table)
         with keras.StatelessScope(state_mapping=others), int8_matrices(matrices):
             yield
