@@ -59,7 +59,11 @@ def command(wheel, tmp_path_factory):
 def test_it_holds_the_library_and_the_programs_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     code = {name for name in tracked_files() if name.startswith(("tfnmt/", "tfnmt_programs/"))}
-    assert {"tfnmt/serving/page.html", "tfnmt/py.typed", "tfnmt_programs/benchmarks/peers/spinn_worker.py"} <= code
+    assert {
+        "tfnmt/serving/page_files/index.html",
+        "tfnmt/py.typed",
+        "tfnmt_programs/benchmarks/peers/spinn_worker.py",
+    } <= code
     information = f"tfnmt-{tfnmt.__version__}.dist-info"
     assert {name for name in names if not name.startswith(information)} == code
     assert {f"{information}/METADATA", f"{information}/licenses/LICENSE"} <= set(names)
