@@ -11,7 +11,7 @@ from tfnmt.serving.client import connect
 from tfnmt.serving.files import register
 from tfnmt.serving.options import BatchingOptions
 from tfnmt_programs.figures.browser import SIZE, wait_for
-from tfnmt_programs.figures.page import choose, open_page, settle, show_as, write
+from tfnmt_programs.figures.page import SCENES, choose, open_page, settle, show_as, write
 
 SENTENCE = "The small dog sees a red zebra."  # of which the model knows all words but the last
 PAIR = {"first": "The small dog sees a red ball .", "second": "A dog sees a ball ."}
@@ -365,6 +365,14 @@ def test_everything_fits_and_can_be_read_and_named(page, width, theme):
 def is_focusable(node):
     properties = {each["name"]: each["value"].get("value") for each in node.get("properties", [])}
     return properties.get("focusable") and node["role"]["value"] != "RootWebArea"
+
+
+def test_what_the_pictures_show(page, server):
+    browser = page("sample-en-de")
+    SCENES["alternatives"](browser, server.rest)
+    assert "rote" in texts(browser, ".menu strong") and browser.execute_script("return innerWidth") < 400
+    SCENES["trees"](browser, server.rest)
+    assert texts(browser, ".decision")[0].startswith("Step 5 of 15: REDUCE, probability ")
 
 
 def test_nothing_comes_from_elsewhere_and_nothing_is_complained_of(page, server):
