@@ -21,6 +21,7 @@ import tensorflow as tf
 
 from tfnmt.layers.invariants import LoopInvariants, multiply
 from tfnmt.layers.trees.schedule import Schedule
+from tfnmt.layers.trees.table import add_to_rows, new_table, rows_of_table
 from tfnmt.shapes import any_rows
 
 
@@ -124,7 +125,7 @@ def _forward(step, slices, leaves, states, weights, constants):
             products_t[name] = multiply(value, weights[name])
             return products_t[name]
 
-        inputs = _gather(_read(slices.reads, t), *table)
+        inputs = rows_of_table(_read(slices.reads, t), *table)
         states = slices.states_of_reading(t, states)
         parents, new_states = step(inputs, _read(slices.indices, t), states, constants, matmul)
         rows = slices.writes.read(t)
@@ -170,7 +171,7 @@ def _backward(step, slices, table, weights, constants, saved, d_table, d_states_
             return saved_product(value)
 
         rows = _read(slices.reads, t)
-        sources = (_gather(rows, *table), saved_t["states"], constants)
+        sources = (rows_of_table(rows, *table), saved_t["states"], constants)
         with tf.GradientTape() as tape:
             tape.watch(sources)
             results = step(sources[0], _read(slices.indices, t), *sources[1:], matmul)
@@ -182,7 +183,7 @@ def _backward(step, slices, table, weights, constants, saved, d_table, d_states_
         )
         gradients = tape.gradient(results, sources, (d_parents, d_states), tf.UnconnectedGradients.ZERO)
         d_inputs, d_states, d_constants_t = gradients
-        d_table = _scatter_add(d_table, rows, d_inputs)
+        d_table = add_to_rows(d_table, rows, d_inputs)
         d_constants = tf.nest.map_structure(tf.add, d_constants, d_constants_t)
         return i + 1, d_table, d_states, d_constants, _write(factors, t, factors_t), _write(dz, t, dz_t)
 
@@ -193,41 +194,9 @@ def _backward(step, slices, table, weights, constants, saved, d_table, d_states_
     return d_leaves, d_states, d_weights, d_constants
 
 
-def _gather(rows, h, c):
-    """What lies in these rows of the table, [parents, 2, units] or [reading, 3, units]: c for "c", h for all others."""
-    found = {name: tf.gather(c if name == "c" else h, at) for name, at in rows.items()}
-    return {name: tf.reshape(x, [-1, 3 if name == "reads" else 2, x.shape[1]]) for name, x in found.items()}
-
-
-def _scatter_add(d_table, rows, d_inputs):
-    """The gradient of `_gather`, added to that of the table in place.
-
-    Of one name in one iteration only row 0 can repeat, since a node has one parent, and lies in one place of a stack or
-    buffer. Its gradient is never used; so it does not matter whether InplaceAdd on a GPU adds twice at a repeated row.
-    """
-    d_h, d_c = d_table
-    for name, d in d_inputs.items():
-        if d.shape[-1] == 0:  # c, where the composition has none
-            continue
-        d_row, at = tf.reshape(d, [-1, d.shape[-1]]), rows[name]
-        if name == "c":
-            d_c = tf.raw_ops.InplaceAdd(x=d_c, i=at, v=d_row)
-        else:
-            d_h = tf.raw_ops.InplaceAdd(x=d_h, i=at, v=d_row)
-    return d_h, d_c
-
-
 def _with_rows(x, count):
     """x [rows, size] followed by rows of zeros: [count, size]."""
     return tf.pad(x, [[0, count - tf.shape(x)[0]], [0, 0]])
-
-
-def new_table(leaf: tf.Tensor, parents: tf.Tensor) -> tf.Tensor:
-    """Room for all nodes, [1 + words + parents, units], with the leaves [words, units] in their rows."""
-    words = tf.shape(leaf)[0]
-    empty = tf.raw_ops.Empty(shape=[1 + words + parents, leaf.shape[1]], dtype=leaf.dtype, init=True)
-    table = tf.raw_ops.InplaceUpdate(x=empty, i=1 + tf.range(words), v=leaf)
-    return tf.ensure_shape(table, [None, leaf.shape[1]])
 
 
 def _new_array(dtype, size, *columns):

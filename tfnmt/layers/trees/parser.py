@@ -6,8 +6,8 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from tfnmt.devices import on_cpu
-from tfnmt.layers.trees.loop import new_table
 from tfnmt.layers.trees.schedule import first_rows, longest_first
+from tfnmt.layers.trees.table import new_table
 from tfnmt.layers.trees.tracker import ILLEGAL
 from tfnmt.shapes import any_rows
 from tfnmt.text.brackets import REDUCE, SHIFT
