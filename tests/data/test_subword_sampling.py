@@ -12,13 +12,13 @@ from tfnmt.data.training_pairs import check_sampling
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizers import SubwordTokenizer, WordTokenizer
 
-PAIRS = sample_pairs(200, 1, "train")
-SIZE = 3
+PAIRS = sample_pairs(105, 1, "train")
+SIZE = 2  # so that two times batches are sorted
 
 
-@pytest.fixture(scope="module", params=["bpe", "unigram"])
-def tokenizer(request):
-    return SubwordTokenizer.train([side for pair in PAIRS for side in pair], 120, request.param)
+@pytest.fixture(scope="module")
+def tokenizer():
+    return SubwordTokenizer.train([side for pair in PAIRS for side in pair], 120, "bpe")
 
 
 def batches_of(tokenizer, pairs=PAIRS, seed=7, epoch=0, skip=0, **options) -> tf.data.Dataset:
@@ -62,7 +62,7 @@ def test_both_sides_are_drawn_independently(tokenizer):
 
 def test_an_epoch_goes_on_where_it_stopped(tokenizer):
     whole = as_lists(batches_of(tokenizer))
-    assert as_lists(batches_of(tokenizer, skip=60)) == whole[60:]
+    assert as_lists(batches_of(tokenizer, skip=40)) == whole[40:]
 
 
 def test_the_number_of_batches_is_known_and_they_are_full_but_for_the_last(tokenizer):
@@ -71,7 +71,7 @@ def test_the_number_of_batches_is_known_and_they_are_full_but_for_the_last(token
     number = count_dropped(dataset(pairs), tokenizer, tokenizer, configuration).batches
     sizes = [len(source) for source, _, _ in as_lists(batches_of(tokenizer, pairs))]
     assert len(sizes) == number
-    assert sorted(sizes) == [2] + [SIZE] * 66
+    assert sorted(sizes) == [1] + [SIZE] * 52
 
 
 def test_pairs_of_a_batch_have_similar_lengths(tokenizer):
