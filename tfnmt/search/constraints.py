@@ -140,9 +140,10 @@ def choose_by_rank(
         log_probabilities, inner, auxiliary = step(ids, inner, memory)
         tokens, here = _vocabulary(log_probabilities), remaining == 0
         log_p, best = top_k(tf.where(tf.equal(tokens, end), 2 * NEG_INF, log_probabilities), count)
-        missing = tf.zeros_like(log_p[:, :1]) + 2 * NEG_INF
-        log_p = tf.gather(tf.concat([log_p, tf.tile(missing, [1, count])], axis=1), rank, batch_dims=1)
-        token = tf.gather(tf.pad(tf.cast(best, tf.int64), [[0, 0], [0, count]]), rank, batch_dims=1)
+        missing = tf.zeros([tf.shape(rank)[0], count], tf.int64)  # not by tf.pad: no GPU pads int64
+        log_p = tf.concat([log_p, tf.cast(missing, log_p.dtype) + 2 * NEG_INF], axis=1)
+        token = tf.concat([tf.cast(best, tf.int64), missing], axis=1)
+        log_p, token = (tf.gather(x, rank, batch_dims=1) for x in (log_p, token))
         only = tf.where(tf.equal(tokens, token[:, tf.newaxis]), log_p[:, tf.newaxis], NEG_INF)
         auxiliary = auxiliary | {"log_p_of_rank": tf.where(here, log_p, 0.0)}
         return tf.where(here[:, tf.newaxis], only, log_probabilities), (inner, rank, remaining - 1), auxiliary
