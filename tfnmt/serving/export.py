@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import tensorflow as tf
-from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
 from tfnmt.errors import UserError
 from tfnmt.serving.files import check_name, register, version_numbers
+from tfnmt.serving.smaller_graphs import make_graphs_smaller
 
 DESCRIPTION, WARM_UP = "tfnmt.json", "tf_serving_warmup_requests"
 
@@ -67,7 +67,7 @@ def export(servable: Servable, output: str | Path, name: str) -> Path:
             signatures = {key: function.get_concrete_function() for key, function in servable.functions.items()}
             options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)  # nobody trains it further
             tf.saved_model.save(servable, str(temporary), signatures=signatures, options=options)
-            _drop_shapes(temporary)
+            make_graphs_smaller(temporary)
             _write_extras(temporary / "assets.extra", name, servable)
             path = _rename_to_next_version(temporary, folder)
         except BaseException:  # an interrupt too leaves no incomplete version behind
@@ -79,18 +79,6 @@ def export(servable: Servable, output: str | Path, name: str) -> Path:
     except tf.errors.OpError as error:
         raise UserError(f"{folder}: cannot be written ({error.message.splitlines()[0]})") from error
     return path
-
-
-def _drop_shapes(directory):
-    """Remove what TensorFlow infers again when it loads a graph: an eighth of the graph."""
-    path = directory / tf.saved_model.SAVED_MODEL_FILENAME_PB
-    saved = SavedModel.FromString(path.read_bytes())
-    for graph in (meta_graph.graph_def for meta_graph in saved.meta_graphs):
-        for nodes in (graph.node, *(function.node_def for function in graph.library.function)):
-            for node in nodes:
-                node.attr.pop("_output_shapes", None)
-    path.write_bytes(saved.SerializeToString())
-    (directory / "fingerprint.pb").unlink()  # of the file before; nothing needs one, and only TensorFlow can make one
 
 
 def _rename_to_next_version(temporary, folder):

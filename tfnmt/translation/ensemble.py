@@ -31,6 +31,8 @@ class Ensemble(tf.Module):
         self.models = list(models) if isinstance(models, Sequence) else [models]
         require(len(self.models) > 0, "models", len(self.models), "one or more")
         self.source_tokenizer, self.target_tokenizer = (_shared(self.models, side) for side in ("source", "target"))
+        if self.target_tokenizer.get_config() == self.source_tokenizer.get_config():
+            self.target_tokenizer = self.source_tokenizer  # of a joint vocabulary: one in memory, and in a SavedModel
         self.maximum_source_length = min(model.configuration.maximum_source_length for model in self.models)
         self.has_attention = all(model.configuration.attention != "none" for model in self.models)
         self._int8_weights: Int8Weights | None = None

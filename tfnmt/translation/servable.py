@@ -104,7 +104,7 @@ class TranslatorServable(tf.Module):
         return {"translations": found.texts, "scores": found.scores}
 
     def _align(self, text):
-        outputs = self._complete(text, tf.fill(tf.shape(text), ""))
+        outputs = self.functions["complete"](text, tf.fill(tf.shape(text), ""))
         names = ("source_words", "target_words", "attention")
         return {"translation": outputs["translations"][:, 0], **{name: outputs[name] for name in names}}
 
