@@ -11,6 +11,10 @@ import signal
 
 import pytest
 
+# gRPC would start its threads again in every process that is forked from one of pytest's, before that becomes another
+# program: then Ray's node may hang, and a command's standard error has lines of gRPC's.
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "false"
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item):
