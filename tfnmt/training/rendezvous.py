@@ -45,14 +45,13 @@ def meeting(addresses: list[str], index: int, seconds: float) -> Iterator[None]:
                 thread.start()
         try:
             yield
-        except BaseException:
+            for other in others:
+                with contextlib.suppress(OSError):
+                    other.sendall(DONE)
+            for thread in watching:
+                thread.join()
+        finally:
             leaving.set()
-            raise
-        for other in others:
-            with contextlib.suppress(OSError):
-                other.sendall(DONE)
-        for thread in watching:
-            thread.join()
 
 
 def _watch(other, leaving):

@@ -27,6 +27,7 @@ class Int8Weights(StoredWeights):
         bounds: Bounds = {}
         for model in models:
             bounds |= encoder_bounds(model.encoder) | decoder_bounds(model.decoder, model.encoder)
+        # (bound or None,) of a matrix that is multiplied in int8; None of any other weight.
         of_weights = (id(weight) for model in models for weight in model.weights)
         self._bounds = [(bounds[key],) if key in bounds else None for key in of_weights]
 

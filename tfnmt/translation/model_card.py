@@ -31,11 +31,13 @@ def model_card(
     c = model.configuration
     attention = f"{c.attention} attention" if c.attention != "none" else "one summary vector, without attention"
     sizes = [f"{tokenizer.vocabulary_size:,}" for tokenizer in model.tokenizers]
+    kind = preset.text.tokenizer
+    units = "words" if kind == "words" else f"subwords ({kind})"
     names = {"bleu", "chrf"} & {measure.rpartition("_")[2] for measure in scores}
     signatures = translation_scores(["a"], ["a"], names=sorted(names))
     return ModelCard(
         what=f"A translator: an encoder–decoder of {c.cell.upper()} cells with {attention}, {model.count_params():,}"
-        f" weights. It reads {sizes[0]} different {preset.text.tokenizer}, and writes {sizes[1]}.",
+        f" weights. It reads {sizes[0]} different {units}, and writes {sizes[1]}.",
         uses=["tfnmt translate --model DIR < sentences", 'tfnmt.load("DIR").translate(["A sentence."])  # in Python'],
         preset=preset,
         presets=PRESETS,

@@ -115,15 +115,8 @@ class TreeLSTMEncoder(TreeEncoder):
     there are as many iterations as the highest tree has levels, and no row is composed in vain.
     """
 
-    def __init__(
-        self,
-        embedding: keras.layers.Layer,
-        units: int,
-        composition: str = "tree-lstm",
-        composition_dropout: float = 0.0,
-        **options: Any,
-    ):
-        super().__init__(embedding, units, composition, composition_dropout, **options)
+    def __init__(self, embedding: keras.layers.Layer, units: int, composition: str = "tree-lstm", **options: Any):
+        super().__init__(embedding, units, composition, **options)
         self.compose = COMPOSITIONS[composition](units, name="compose")
 
     def build(self, input_shape: Any = None) -> None:
