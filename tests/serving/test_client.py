@@ -5,8 +5,11 @@ import http.server
 import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
+import grpc
 import pytest
+from tensorflow_serving.apis.predict_pb2 import PredictResponse
 
 from tfnmt.errors import UserError
 from tfnmt.serving.client import PredictError, connect
@@ -28,6 +31,8 @@ def answering():
                 body = json.dumps(answer).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
+                if status == 503 and "after" in answer:
+                    self.send_header("Retry-After", answer["after"])
                 self.end_headers()
                 with contextlib.suppress(BrokenPipeError):  # of a client that did not wait
                     self.wfile.write(body)
@@ -49,6 +54,10 @@ RIGHT = (200, {"outputs": {"a": ["b"], "c": [1.0]}})
 BUSY = (503, {"error": "busy"})
 
 
+def loading(after):
+    return (503, {"error": "m is being loaded", "after": after})
+
+
 def test_unavailable_is_retried(answering):
     url, left = answering(BUSY, BUSY, RIGHT)
     with connect(url) as client:
@@ -65,9 +74,44 @@ def test_an_invalid_request_is_not_retried(answering):
 
 def test_it_gives_up_after_the_retries(answering):
     url, left = answering(BUSY, BUSY, BUSY)
-    with connect(url, retries=1) as client, pytest.raises(PredictError, match="503: busy"):
+    with connect(url, retries=1) as client, pytest.raises(PredictError, match="503: busy; given up after 2 attempts$"):
         client.predict("m", {"text": ["x"]})
     assert len(left) == 1
+
+
+def test_a_model_that_is_being_loaded_is_waited_for_whatever_the_retries(answering):
+    url, left = answering(loading("0"), loading("0"), RIGHT)
+    with connect(url, retries=0) as client:
+        assert client.predict("m", {"text": ["x"]}) == {"a": ["b"], "c": [1.0]}
+    assert left == []
+
+
+def test_a_model_that_is_being_loaded_is_waited_for_by_grpc():
+    pushbacks = [0, 0]
+
+    def answer(_, context):
+        if pushbacks:
+            context.set_trailing_metadata((("grpc-retry-pushback-ms", str(pushbacks.pop())),))
+            context.abort(grpc.StatusCode.UNAVAILABLE, "m is being loaded")
+        return PredictResponse().SerializeToString()
+
+    server = grpc.server(ThreadPoolExecutor(1))
+    handlers = {"Predict": grpc.unary_unary_rpc_method_handler(answer)}
+    server.add_registered_method_handlers("tensorflow.serving.PredictionService", handlers)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    with connect(f"grpc://127.0.0.1:{port}", retries=0) as client:
+        assert client.predict("m", {"text": ["x"]}) == {} and pushbacks == []
+    server.stop(0).wait()
+
+
+@pytest.mark.parametrize("after, attempts", [("9", 1), ("tomorrow", 2)])
+def test_it_does_not_wait_in_vain(answering, after, attempts):
+    url, left = answering(loading(after), loading(after), RIGHT)
+    reason = {1: "at the time limit of 5 s", 2: "after 2 attempts"}[attempts]
+    with connect(url, 5, retries=1) as client, pytest.raises(PredictError, match=f"loaded; given up {reason}$"):
+        client.predict("m", {"text": ["x"]})
+    assert len(left) == 3 - attempts
 
 
 def test_the_deadline_includes_all_retries(answering):

@@ -11,6 +11,9 @@ import pytest
 import requests
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from grpc_health.v1.health_pb2_grpc import HealthStub
+from tensorflow_serving.apis.model_pb2 import ModelSpec
+from tensorflow_serving.apis.predict_pb2 import PredictRequest
+from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
 from tests.serving.conftest import Running
 from tfnmt.serving.health import LOADING, READY, UNAVAILABLE, overall
@@ -75,6 +78,12 @@ def test_a_model_that_is_being_loaded_is_not_an_unknown_one(server):
     latest = "model slow is being loaded: Latest(slow)"
     predicted = requests.post(f"{server.rest}/v1/models/slow:predict", data='{"instances": ["a"]}', timeout=30)
     assert (predicted.status_code, predicted.json()) == (503, {"error": latest})
+    assert predicted.headers["Retry-After"] == "1"
+    request = PredictRequest(model_spec=ModelSpec(name="slow"))
+    with grpc.insecure_channel(server.grpc.removeprefix("grpc://")) as channel, pytest.raises(grpc.RpcError) as caught:
+        PredictionServiceStub(channel).Predict(request, timeout=30)
+    assert (caught.value.code(), caught.value.details()) == (grpc.StatusCode.UNAVAILABLE, latest)
+    assert caught.value.trailing_metadata() == (("grpc-retry-pushback-ms", "1000"),)
     assert get(server, "/v1/models/slow/metadata") == (503, {"error": latest})
     assert get(server, "/v1/models/slow")[1]["model_version_status"][0]["state"] == "LOADING"
     assert get(server, "/v1/models/other")[0] == 404

@@ -21,7 +21,8 @@ def connect(
         url: of the server.
         deadline: seconds that a call may take, all its retries included.
         retries: how often a call is repeated, with exponential backoff, when the server cannot be reached or is
-            unavailable. That is safe: a prediction changes nothing.
+            unavailable. Where it says when to ask again, as while it loads the model, that is repeated until the
+            deadline. Both are safe: a prediction changes nothing.
         authorities: a PEM file of the certificates that the server's must be signed with, or be one of, where TLS is
             used (default: the well-known authorities).
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import grpc
 
-from tfnmt.serving.retries import Client, PredictError, RetryableError
+from tfnmt.serving.retries import PUSHBACK, Client, PredictError, RetryableError
 
 # CANCELLED is the status of a request whose server stops before it answers.
 _RETRIED = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
@@ -77,7 +77,10 @@ class GrpcClient(Client):
                 return method(request, timeout=max(seconds, 0.001))
             except grpc.RpcError as error:
                 problem = PredictError(error.code().name, error.details())
-                raise RetryableError(problem) if error.code() in _RETRIED else problem from None
+                if error.code() not in _RETRIED:
+                    raise problem from None
+                milliseconds = dict(error.trailing_metadata() or ()).get(PUSHBACK, "")
+                raise RetryableError(problem, int(milliseconds) / 1e3 if milliseconds.isdecimal() else None) from None
 
         return self.retry(attempt)
 

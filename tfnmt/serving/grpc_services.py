@@ -18,6 +18,7 @@ from tfnmt.serving.health import Health
 from tfnmt.serving.metadata import model_metadata, model_status
 from tfnmt.serving.proto_tensors import string_arrays
 from tfnmt.serving.requests import RequestError, invalid
+from tfnmt.serving.retries import PUSHBACK
 from tfnmt.serving.service import Service
 
 _PREDICT = "tensorflow/serving/predict"
@@ -36,7 +37,8 @@ async def _errors_as_status(context):
     try:
         yield
     except RequestError as error:
-        await context.abort(error.code, error.message)
+        later = ((PUSHBACK, str(1000 * error.retry_seconds)),) if error.retry_seconds else ()
+        await context.abort(error.code, error.message, later)
     except (grpc.aio.AbortError, grpc.RpcError):
         raise
     except Exception:  # one failed call must not end the server

@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from tfnmt.serving.page import page_routes
+from tfnmt.serving.retries import RETRY_SECONDS
 
 READY, LOADING, UNAVAILABLE = "ready", "loading", "unavailable"
 _SECONDS = 0.2  # between two looks of a call that watches
@@ -61,7 +62,8 @@ def starting_application() -> Starlette:
     """The ASGI application until TensorFlow is imported: it lives and shows the page, and answers nothing else."""
 
     async def starting(_: Request) -> JSONResponse:
-        return JSONResponse({"status": LOADING, "error": "the server is starting"}, 503)
+        later = {"Retry-After": str(RETRY_SECONDS)}
+        return JSONResponse({"status": LOADING, "error": "the server is starting"}, 503, later)
 
     (live,) = [route for route in health_routes(dict) if route.path == "/health/live"]
     return Starlette(routes=[live, *page_routes(), Route("/{path:path}", starting, methods=["GET", "POST"])])

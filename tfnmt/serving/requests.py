@@ -42,14 +42,16 @@ class RequestError(Exception):
         code: a `grpc.StatusCode`, one of `HTTP_STATUS`.
         message: what is wrong. It becomes one line that any protocol can carry: what it quotes from a request may have
             line breaks, characters that are none, or a million of them.
+        retry_seconds: after which the client is to ask again; None if nothing is known of that.
     """
 
-    def __init__(self, code: grpc.StatusCode, message: str):
+    def __init__(self, code: grpc.StatusCode, message: str, retry_seconds: int | None = None):
         line = " ".join(message.encode("utf-8", "replace").decode("utf-8").split())
         line = line if len(line) <= _LONGEST_MESSAGE else line[:_LONGEST_MESSAGE] + "…"
         super().__init__(line)
         self.code = code
         self.message = line
+        self.retry_seconds = retry_seconds
 
 
 def invalid(message: str) -> RequestError:
@@ -67,9 +69,9 @@ def not_found(message: str) -> RequestError:
     return RequestError(grpc.StatusCode.NOT_FOUND, message)
 
 
-def unavailable(message: str) -> RequestError:
+def unavailable(message: str, retry_seconds: int | None = None) -> RequestError:
     """The server cannot answer now, but perhaps later: HTTP 503."""
-    return RequestError(grpc.StatusCode.UNAVAILABLE, message)
+    return RequestError(grpc.StatusCode.UNAVAILABLE, message, retry_seconds)
 
 
 def check_names(signature: Signature, names: Collection[str]) -> None:

@@ -97,7 +97,8 @@ def _as_json(message):
 
 
 async def _request_error(_, error):
-    return JSONResponse({"error": error.message}, HTTP_STATUS[error.code], headers=_HEADERS.get(error.code))
+    headers = {"Retry-After": str(error.retry_seconds)} if error.retry_seconds else _HEADERS.get(error.code)
+    return JSONResponse({"error": error.message}, HTTP_STATUS[error.code], headers)
 
 
 async def _http_error(request, error):

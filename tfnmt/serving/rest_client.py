@@ -59,7 +59,10 @@ class RestClient(Client):
             if response.ok:
                 return response.json()
             problem = PredictError(response.status_code, _message(response))
-            raise RetryableError(problem) if response.status_code in (429, 502, 503) else problem
+            if response.status_code not in (429, 502, 503):
+                raise problem
+            seconds = response.headers.get("Retry-After", "")  # or a date, which only counts as a failure
+            raise RetryableError(problem, int(seconds) if seconds.isdecimal() else None)
 
         return self.retry(attempt)
 

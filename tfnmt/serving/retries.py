@@ -1,9 +1,15 @@
 """Calls of a server, repeated as long as another attempt may succeed."""
 
+import itertools
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
+
+RETRY_SECONDS = 1
+"""After which a server that loads a model wants to be asked again: REST's header Retry-After."""
+PUSHBACK = "grpc-retry-pushback-ms"
+"""The same in gRPC's metadata, in milliseconds: the name that gRPC's own retries know."""
 
 
 class PredictError(Exception):
@@ -11,13 +17,17 @@ class PredictError(Exception):
 
     Args:
         status: the HTTP status, or the name of the gRPC status.
-        message: the server's.
+        message: the server's, and why it was not asked again.
     """
 
     def __init__(self, status: int | str, message: str):
         super().__init__(f"{status}: {message}")
         self.status = status
         self.message = message
+
+    def given_up(self, reason: str) -> "PredictError":
+        """The same, and why it was not tried again."""
+        return PredictError(self.status, f"{self.message}; given up {reason}")
 
 
 class Client:
@@ -64,18 +74,26 @@ class Client:
         raise NotImplementedError
 
     def retry(self, attempt: Callable[[float], Any]) -> Any:
-        """Call `attempt(seconds left)` until it succeeds; between `RetryableError`s with exponential backoff."""
-        end, pause = time.monotonic() + self._deadline, 0.1
-        for last in [False] * self._retries + [True]:
-            left = end - time.monotonic()
+        """Call `attempt(seconds left)` until it succeeds.
+
+        A `RetryableError` that says when to ask again comes from a server that will answer, as when it loads a model:
+        only the deadline ends that. After others it is called `retries` times more, with exponential backoff.
+        """
+        end, failures = time.monotonic() + self._deadline, 0
+        for number in itertools.count(1):
             try:
-                return attempt(left)
+                return attempt(end - time.monotonic())
             except RetryableError as error:
-                wait = pause * random.uniform(0.5, 1.0)
-                if last or time.monotonic() + wait >= end:
-                    raise error.problem from None
+                if error.seconds is None:
+                    wait = min(0.1 * 2**failures, 5.0) * random.uniform(0.5, 1.0)
+                    failures += 1
+                else:
+                    wait = max(0.1, error.seconds) * random.uniform(1.0, 1.5)  # not all clients at once
+                if failures > self._retries:
+                    raise error.problem.given_up(f"after {number} attempts") from None
+                if time.monotonic() + wait >= end:
+                    raise error.problem.given_up(f"at the time limit of {self._deadline:g} s") from None
             time.sleep(wait)
-            pause = min(2 * pause, 5.0)
 
 
 class RetryableError(Exception):
@@ -83,8 +101,10 @@ class RetryableError(Exception):
 
     Args:
         problem: what is raised if none does.
+        seconds: after which the server wants to be asked again; None if it has not said that.
     """
 
-    def __init__(self, problem: PredictError):
+    def __init__(self, problem: PredictError, seconds: float | None = None):
         super().__init__(str(problem))
         self.problem = problem
+        self.seconds = seconds

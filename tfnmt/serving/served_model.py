@@ -8,6 +8,7 @@ from tensorflow_serving.config.model_server_config_pb2 import ModelConfig
 
 from tfnmt.serving.health import LOADING, READY, UNAVAILABLE
 from tfnmt.serving.requests import RequestError, invalid, not_found, unavailable
+from tfnmt.serving.retries import RETRY_SECONDS
 from tfnmt.serving.versions import Version
 
 State = ModelVersionStatus.State
@@ -59,7 +60,7 @@ class ServedModel:
             choice = f"Specific({name}, {number})"
         if number is None or number not in self.available:
             if self.loading:
-                raise unavailable(f"model {name} is being loaded: {choice}")
+                raise unavailable(f"model {name} is being loaded: {choice}", RETRY_SECONDS)
             raise unknown(choice)
         return self.available[number]
 
@@ -84,7 +85,7 @@ class ServedModel:
             number = self.labelled(label)
         states = {n: self.states[n] for n in sorted(self.states, reverse=True) if number in (None, n)}
         if not states and self.loading:
-            raise unavailable(f"model {name} is being loaded")
+            raise unavailable(f"model {name} is being loaded", RETRY_SECONDS)
         if not states and number is not None:
             raise not_found(f"Could not find version {number} of model {name}")
         if not states:
