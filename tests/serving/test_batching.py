@@ -1,6 +1,7 @@
 """The queue of requests: how batches are formed, and which request gets which result."""
 
 import asyncio
+import contextlib
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -48,6 +49,42 @@ def test_a_full_batch_does_not_wait():
 
     answers, sizes = batched(main, double, max_batch_size=2, wait_seconds=60.0, threads=1)
     assert values(answers) == [[0], [2], [4], [6]] and sizes == [2, 2]
+
+
+def test_a_batch_waits_for_requests_that_arrived_in_its_time():
+    async def main(batcher):
+        with batcher.coming():
+            first = asyncio.create_task(submit(batcher, 1))
+            await asyncio.sleep(0)  # it is due, and its batch would begin
+        return [await submit(batcher, 2), await first]
+
+    answers, sizes = batched(main, double, wait_seconds=0.0)
+    assert values(answers) == [[4], [2]] and sizes == [2]
+
+
+def test_a_batch_waits_neither_for_later_requests_nor_for_those_that_are_refused():
+    async def main(batcher):
+        with contextlib.suppress(ValueError), batcher.coming():
+            first = asyncio.create_task(submit(batcher, 1))
+            await asyncio.sleep(0)
+            later = batcher.coming()
+            later.__enter__()
+            raise ValueError("refused")
+        answer = await asyncio.wait_for(first, 5)
+        later.__exit__(None, None, None)
+        return [answer, await submit(batcher, 2)]
+
+    answers, sizes = batched(main, double, wait_seconds=0.0)
+    assert values(answers) == [[2], [4]] and sizes == [1, 1]
+
+
+def test_a_full_batch_waits_for_nobody():
+    async def main(batcher):
+        with batcher.coming():
+            return await asyncio.wait_for(asyncio.gather(submit(batcher, 1), submit(batcher, 2)), 5)
+
+    answers, sizes = batched(main, double, max_batch_size=2, wait_seconds=0.0)
+    assert values(answers) == [[2], [4]] and sizes == [2]
 
 
 def test_without_waiting_single_requests_are_computed_alone():

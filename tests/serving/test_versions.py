@@ -1,12 +1,15 @@
-"""A loaded version takes what its tokenizers hold with it when it goes."""
+"""A loaded version takes what its tokenizers hold with it when it goes, and computes requests together."""
 
+import asyncio
 import gc
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
 from tests.classification.test_servable import made as classifier
+from tests.serving.conftest import publish
 from tfnmt.classification.servable import ClassifierServable
 from tfnmt.serving.limits import Limits
 from tfnmt.serving.options import BatchingOptions
@@ -28,3 +31,28 @@ def test_tokenizers_are_freed(tokenizer, request, export_once):
         gc.collect()
     with pytest.raises(tf.errors.NotFoundError, match="does not exist"):
         encode(text=texts)
+
+
+def test_a_batch_waits_for_a_request_that_is_still_checked(echoes, tmp_path, monkeypatch):
+    publish(echoes[0], tmp_path, "echo", 1)
+    sizes, options = [], BatchingOptions(wait_seconds=0.0)
+
+    async def main(version):
+        checked = asyncio.Event()
+
+        async def tokens(signature, inputs):
+            if inputs["text"][0] == b"late":
+                await checked.wait()
+            return {"text": np.array([1])}
+
+        monkeypatch.setattr(version._checks, "tokens", tokens)
+        texts = (np.array([text], object) for text in (b"late", b"early"))
+        answers = [asyncio.create_task(version.compute(version.signature(""), {"text": text})) for text in texts]
+        for _ in range(3):
+            await asyncio.sleep(0)  # the early one is due
+        checked.set()
+        return [answer["translation"].tolist() for answer in await asyncio.gather(*answers)]
+
+    with ThreadPoolExecutor(1) as pool:
+        version = Version(tmp_path / "echo" / "1", pool, pool, options, Limits(), sizes.append, lambda seconds: None)
+        assert asyncio.run(main(version)) == [[b"one:late"], [b"one:early"]] and sizes == [2]

@@ -1,7 +1,8 @@
 """Requests that come at about the same time are computed as one batch."""
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -49,12 +50,25 @@ class Batcher:
         self._options = options
         self._observe = observe
         self._queue = []
+        self._coming = {}  # key → when it arrived, the oldest first
         self._running = set()
         self._timer = None
 
     @property
     def waiting_rows(self) -> int:
         return sum(task.rows for task in self._queue)
+
+    @contextlib.contextmanager
+    def coming(self) -> Iterator[None]:
+        """A request that will be submitted right after this, or refused, has arrived: the batch that collects requests
+        by now waits for it, also beyond the time that it waits for others."""
+        key, loop = object(), asyncio.get_running_loop()
+        self._coming[key] = loop.time()
+        try:
+            yield
+        finally:
+            del self._coming[key]
+            loop.call_soon(self._start_due_batches)  # after it has been submitted
 
     async def submit(self, inputs: Arrays, rows: int, tokens: np.ndarray | None = None) -> Arrays:
         """The outputs for the inputs, both with `rows` rows.
@@ -105,9 +119,12 @@ class Batcher:
         self._queue = [task for task in self._queue if not task.outputs.done()]  # the others' clients have gone
         while self._queue and len(self._running) < self._options.threads:
             due = self._queue[0].enqueued + self._options.wait_seconds
-            if self.waiting_rows < self._options.max_batch_size and loop.time() < due:
-                self._timer = loop.call_at(due, self._start_due_batches)
-                return
+            if self.waiting_rows < self._options.max_batch_size:
+                if loop.time() < due:
+                    self._timer = loop.call_at(due, self._start_due_batches)
+                    return
+                if min(self._coming.values(), default=due) < due:
+                    return
             running = loop.create_task(self._compute(self._next_batch()))
             self._running.add(running)
             running.add_done_callback(self._finish)

@@ -98,10 +98,12 @@ class Version:
         Raises:
             RequestError: the model cannot read a text, the request has too many tokens, or the queue is full.
         """
-        tokens = await self._checks.tokens(signature.name, inputs)
-        check_tokens(tokens, signature.limits)
+        batcher = self._batchers[signature.name]
+        with batcher.coming():
+            tokens = await self._checks.tokens(signature.name, inputs)
+            check_tokens(tokens, signature.limits)
         longest = np.max(list(tokens.values()), axis=0)
-        return await self._batchers[signature.name].submit(inputs, len(longest), longest)
+        return await batcher.submit(inputs, len(longest), longest)
 
     def _runner(self, name):
         function = self._functions[name]
