@@ -28,7 +28,7 @@ class BatchingOptions:
     """Rows of one batch times the tokens of its longest text, at most: what is computed, padding included. A text that
     has more alone is a batch of its own."""
     wait_seconds: float = 0.005
-    """How long the first request of a batch waits for others."""
+    """How long the first request of a batch waits for others to arrive."""
     threads: int = 2
     """Batches computed at the same time."""
     max_enqueued_batches: int = 64
