@@ -109,6 +109,15 @@ def echoes(tmp_path_factory):
     return paths
 
 
+class FakeVersion:
+    """A version that computes nothing."""
+
+    waiting_rows = 0
+
+    def __init__(self, path):
+        self.number = int(path.name)
+
+
 def publish(saved, directory, name, version):
     """Copy a SavedModel to a version's folder, at once."""
     aside = directory / name / f".{version}"

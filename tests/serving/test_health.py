@@ -4,7 +4,6 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 
 import grpc
 import pytest
@@ -15,7 +14,7 @@ from tensorflow_serving.apis.model_pb2 import ModelSpec
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
-from tests.serving.conftest import Running
+from tests.serving.conftest import FakeVersion, Running
 from tfnmt.serving.health import LOADING, READY, UNAVAILABLE, overall
 from tfnmt.serving.options import BatchingOptions
 
@@ -32,7 +31,7 @@ def loaded(tmp_path, monkeypatch):
             raise ValueError("broken")
         if path.parent.name == "slow":
             assert event.wait(60)
-        return SimpleNamespace(number=int(path.name), waiting_rows=0)
+        return FakeVersion(path)
 
     monkeypatch.setattr("tfnmt.serving.service.Version", load)
     yield event

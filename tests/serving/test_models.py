@@ -1,10 +1,11 @@
 """Which versions of which models are served, whatever happens to their folders. The versions themselves are fakes."""
 
 import asyncio
-from types import SimpleNamespace
+import weakref
 
 import pytest
 
+from tests.serving.conftest import FakeVersion
 from tfnmt.errors import UserError
 from tfnmt.serving.models import Models
 from tfnmt.serving.requests import RequestError
@@ -14,7 +15,7 @@ from tfnmt.serving.served_model import State
 def load_version(name, path):
     if (path / "broken").exists():
         raise ValueError("broken")
-    return SimpleNamespace(number=int(path.name), waiting_rows=0)
+    return FakeVersion(path)
 
 
 @pytest.fixture
@@ -111,6 +112,23 @@ def test_a_version_whose_folder_goes_is_served_until_another_is_loaded(folder):
         (folder / "a" / "4").mkdir()
         await models.update()
         assert models.available()["a"] == [4]
+
+    asyncio.run(main())
+
+
+def test_a_version_is_freed_once_it_has_answered_its_requests(folder):
+    async def main():
+        models = Models(folder, load_version)
+        await models.update()
+        answering = models.find("a")
+        answering.itself = answering  # as a real one, which is in cycles
+        version = weakref.ref(answering)
+        (folder / "a" / "3").mkdir()
+        await models.update()
+        assert models.find("a").number == 3 and version() is answering
+        del answering
+        await models.update()
+        assert version() is None
 
     asyncio.run(main())
 

@@ -272,6 +272,21 @@ def wait_for(condition):
         time.sleep(0.02)
 
 
+def test_a_request_that_is_not_complete_holds_no_version(echoes, tmp_path, start):
+    publish(echoes[0], tmp_path, "echo", 1)
+    server = start(tmp_path)
+    body = b'{"instances": ["a"]}'
+    lines = ("POST /v1/models/echo:predict HTTP/1.1", "Host: x", "Connection: close", f"Content-Length: {len(body)}")
+    head = "".join(f"{line}\r\n" for line in (*lines, "")).encode()
+    with socket.create_connection(("127.0.0.1", server.port)) as connection, connect(server.rest) as client:
+        connection.sendall(head + body[:-1])
+        publish(echoes[1], tmp_path, "echo", 2)
+        wait_for(lambda: client.status("echo") == {2: "AVAILABLE", 1: "END"})
+        connection.sendall(body[-1:])
+        with connection.makefile("rb") as answer:
+            assert b'"two:a"' in answer.read()
+
+
 def test_no_request_is_lost_while_versions_change(echoes, tmp_path, start):
     publish(echoes[0], tmp_path, "echo", 1)
     server = start(tmp_path)

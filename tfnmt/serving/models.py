@@ -5,6 +5,7 @@ import contextlib
 import ctypes
 import gc
 import logging
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -38,6 +39,7 @@ class Models:
         self.directory = Path(directory)
         self._load_version = load_version
         self._loader = ThreadPoolExecutor(1, "loader")
+        self._versions: weakref.WeakSet[Version] = weakref.WeakSet()  # that have been loaded, and not yet been freed
         self._models: dict[str, ServedModel] = {}
         self._problems: dict[str, str] = {}  # of what → the last message about it
         self._text = None
@@ -93,6 +95,7 @@ class Models:
                     self._problems.pop(MODELS, None)
                 self._configure(config)
             await self._update_models()
+            await self._free_replaced()
 
     async def watch(self, seconds: float) -> None:
         """`update` again and again, with this much time between; no error ends it."""
@@ -185,7 +188,10 @@ class Models:
         for number in removed:
             model.states[number] = (State.END, "")
             logger.info("%s: version %d is no longer served", name, number)
-        if removed:
+
+    async def _free_replaced(self):
+        """Free versions that are no longer served. Those that still answer requests are looked at again next time."""
+        if len(self._versions) > sum(len(model.available) for model in self._models.values()):
             await asyncio.get_running_loop().run_in_executor(self._loader, _free_memory)
 
     async def _load(self, name, model, path):
@@ -204,6 +210,7 @@ class Models:
             model.states[number] = (State.END, reason)
             logger.warning("%s: version %d is refused: %s", name, number, reason)
             return None
+        self._versions.add(version)
         model.failed.pop(number, None)
         model.states[number] = (State.AVAILABLE, "")
         model.available[number] = version

@@ -49,11 +49,12 @@ def rest_application(service: Service) -> Starlette:
         if not verb:
             return JSONResponse(_as_json(model_status(service.models.states(name, version, label))))
         with service.measured("rest", name) as measurement:
+            body = await read_body(request)  # for as long as a client likes, and a version may go meanwhile
             found = service.models.find(name, version, label)
             if verb != "predict":
                 expected = f"Expected {verb} signature method_name to be tensorflow/serving/{verb}."
                 raise invalid(f"{expected} Was: tensorflow/serving/predict")
-            signature, inputs, by_rows = parse_request(await read_body(request), found.signature)
+            signature, inputs, by_rows = parse_request(body, found.signature)
             measurement.signature = signature.name
             outputs = await service.compute(found, signature, inputs)
             return Response(format_response(outputs, by_rows), media_type="application/json")

@@ -1,5 +1,6 @@
 """One version of a model, loaded from its SavedModel."""
 
+import copy
 import json
 import time
 import weakref
@@ -146,7 +147,8 @@ def _read_signatures(path):
     if not saved.meta_graphs:
         raise ValueError("saved_model.pb is empty")
     definitions = saved.meta_graphs[0].signature_def
-    signatures = {name: definitions[name] for name in sorted(definitions) if not name.startswith("__")}
+    # Copies: a part of a message keeps all of it in memory, here the graph.
+    signatures = {name: copy.deepcopy(definitions[name]) for name in sorted(definitions) if not name.startswith("__")}
     for name, definition in signatures.items():
         for key, info in definition.inputs.items():
             dtype, shape = tf.as_dtype(info.dtype), tf.TensorShape(info.tensor_shape)
