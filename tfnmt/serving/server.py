@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import logging
 import resource
 import signal
@@ -77,6 +78,8 @@ def _create_service(directory, options, http, grpc, stack):
     stack.callback(service.close)
     add_services(grpc.server, service)
     http.application = rest_application(service)
+    gc.collect()
+    gc.freeze()  # what is imported stays: the collector, which stops the server, need not look at it again
     return service
 
 
