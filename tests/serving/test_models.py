@@ -133,6 +133,26 @@ def test_a_version_is_freed_once_it_has_answered_its_requests(folder):
     asyncio.run(main())
 
 
+def test_what_a_version_that_is_refused_has_loaded_is_freed(folder):
+    parts = []
+
+    def load(name, path):
+        version = FakeVersion(path)
+        if path.name == "3":
+            version.itself = version
+            parts.append(weakref.ref(version))
+            raise ValueError("broken")
+        return version
+
+    async def main():
+        models = Models(folder, load)
+        (folder / "a" / "3").mkdir()
+        await models.update()
+        assert models.available() == {"a": [2], "b": [1]} and [part() for part in parts] == [None]
+
+    asyncio.run(main())
+
+
 def test_the_watcher_survives_a_base_path_that_is_a_file(folder, logged):
     def change():
         (folder / "a").rename(folder / "old")

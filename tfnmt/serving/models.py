@@ -192,7 +192,10 @@ class Models:
     async def _free_replaced(self):
         """Free versions that are no longer served. Those that still answer requests are looked at again next time."""
         if len(self._versions) > sum(len(model.available) for model in self._models.values()):
-            await asyncio.get_running_loop().run_in_executor(self._loader, _free_memory)
+            await self._in_loader(_free_memory)
+
+    async def _in_loader(self, function, *arguments):
+        return await asyncio.get_running_loop().run_in_executor(self._loader, function, *arguments)
 
     async def _load(self, name, model, path):
         """A version, or None if it cannot be loaded; a failed one is tried again only when its files change."""
@@ -200,15 +203,17 @@ class Models:
         if model.failed.get(number) == files:
             return None
         model.states[number] = (State.LOADING, "")
-        loop = asyncio.get_running_loop()
         try:
-            version = await loop.run_in_executor(self._loader, self._load_version, name, path)
+            version = await self._in_loader(self._load_version, name, path)
         except Exception as error:  # a broken file makes TensorFlow raise errors of any type
             message = next(iter(str(error).strip().splitlines()), "")
             reason = f"{type(error).__name__}: {message}"
             model.failed[number] = files
             model.states[number] = (State.END, reason)
             logger.warning("%s: version %d is refused: %s", name, number, reason)
+            version = None
+        if version is None:
+            await self._in_loader(_free_memory)  # what was loaded before the error, which refers to it
             return None
         self._versions.add(version)
         model.failed.pop(number, None)
@@ -219,7 +224,7 @@ class Models:
 
 
 def _free_memory():
-    """Free what removed versions held, and give it back to the system: malloc would keep most of it, in pieces."""
+    """Free what versions held, and give it back to the system: malloc would keep most of it, in pieces."""
     gc.collect()
     with contextlib.suppress(OSError, AttributeError):  # another C library than glibc
         ctypes.CDLL("libc.so.6").malloc_trim(0)
