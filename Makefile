@@ -53,6 +53,7 @@ figures: environment
 	$(TFNMT) plot batch-graph --output docs/figures/batch_graph.png
 	$(TFNMT) plot tree-lstm --output docs/figures/tree_lstm.png
 	$(TFNMT) translation-steps --output docs/figures
+	$(TFNMT) plot roles --output docs/figures/roles.png --model sample-en-de-summary
 	$(TFNMT) plot stack --output docs/figures/stack.png
 	$(TFNMT) plot batch --output docs/figures/batch.png
 	$(TFNMT) plot graphs --output docs/figures/graphs.png

@@ -21,15 +21,25 @@ def test_every_link_within_the_book_has_its_target():
 
 def test_every_picture_is_found():
     pictures = re.findall(r'src="([^"]+)"', book_html(DOCS))
-    assert len(pictures) > 20 and all((DOCS / picture).exists() for picture in pictures)
+    prefix = DOCS.resolve().as_uri() + "/"
+    assert len(pictures) > 20 and all((DOCS / picture.removeprefix(prefix)).exists() for picture in pictures)
+
+
+def test_no_link_leads_to_a_file_of_this_machine(tmp_path):
+    """And no base is set, with which links within the book would lead out of it."""
+    assert not re.findall(r'href="(?!#|https?:)[^"]*"', book_html(DOCS))
+    page = "# A\n\n[`x.py`](../code/x.py) [it](../code/x.py#there) [b](b.png) ![b](b.png)\n"
+    (tmp_path / "a.md").write_text(page, encoding="utf-8")
+    html = book_html(tmp_path, ("a.md",))
+    assert '<code>code/x.py</code> it <a href="#b.png">b</a> <img alt="b" id="b.png" src="file:' in html
 
 
 def test_links_to_a_page_and_to_a_heading(tmp_path):
     (tmp_path / "a.md").write_text("# Über p(w), twice\n\n[there](b.md#z_i--φ) [file](../x.py)\n", encoding="utf-8")
     (tmp_path / "b.md").write_text("## z_i = φ\n\n[back](a.md) [up](#z_i--φ)\n", encoding="utf-8")
-    html = book_html(tmp_path, ("a.md", "b.md"))
-    assert 'id="a--über-pw-twice"' in html and html.count('href="#b--z_i--φ"') == 2 and 'id="b--z_i--φ"' in html
-    assert 'href="#a"' in html and 'href="../x.py"' in html
+    html = book_html(tmp_path, ("a.md", "b.md"))  # the contents link to each heading, too
+    assert 'id="a--über-pw-twice"' in html and html.count('href="#b--z_i--φ"') == 3 and 'id="b--z_i--φ"' in html
+    assert 'href="#a"' in html and "[file]" not in html
 
 
 def test_it_is_printed(browser, tmp_path, monkeypatch):
@@ -38,7 +48,8 @@ def test_it_is_printed(browser, tmp_path, monkeypatch):
     (tmp_path / "a.md").write_text("# A page\n\ntext\n", encoding="utf-8")
     monkeypatch.setattr("tfnmt_programs.book.open_browser", lambda chromium: contextlib.nullcontext(browser))
     write_book(tmp_path, tmp_path / "book.pdf", ("a.md",))
-    assert (tmp_path / "book.pdf").read_bytes().startswith(b"%PDF-")
+    printed = (tmp_path / "book.pdf").read_bytes()
+    assert printed.startswith(b"%PDF-") and b"/Outlines" in printed
 
 
 def test_a_page_that_is_missing(tmp_path):

@@ -125,5 +125,5 @@ def _width(text):
 def _boxes(axes, x, row, entries, color):
     for entry in entries:
         box = {"boxstyle": "square,pad=0.25", "facecolor": color, "alpha": 0.25, "edgecolor": color}
-        axes.text(x + _width(entry) / 2, row, entry, ha="center", va="center", fontsize=9, bbox=box)
+        axes.text(x + 0.06, row, entry, va="center", fontsize=9, bbox=box)
         x += _width(entry) + 0.1

@@ -4,10 +4,10 @@ import argparse
 from pathlib import Path
 from typing import TextIO
 
-from tfnmt.commands.figures import print_figures
 from tfnmt.commands.parser import CommandParser, positive
 from tfnmt.errors import UserError
 from tfnmt_programs.commands.post_figures import add_post_figures
+from tfnmt_programs.commands.summary_figures import add_summary_figures
 
 
 def add_options(parser: CommandParser) -> None:
@@ -15,7 +15,6 @@ def add_options(parser: CommandParser) -> None:
     figures = parser.add_subparsers(dest="figure", required=True, metavar="FIGURE")
     for add in (
         add_length,
-        add_pca,
         add_attention,
         add_tree,
         add_stack,
@@ -24,6 +23,7 @@ def add_options(parser: CommandParser) -> None:
         add_growth,
     ):
         add(figures)
+    add_summary_figures(figures, add_figure)
     add_post_figures(figures, add_figure)
 
 
@@ -61,33 +61,6 @@ def draw_length(arguments, output):
         for label, count, bleu in rows:
             print(f"{Path(directory).resolve().name}\t{label} words\t{count} sentences\tBLEU {bleu:.2f}", file=output)
     save(draw_bleu_by_length(rows_of_models), arguments.output)
-
-
-def add_pca(figures):
-    pca = add_figure(figures, "pca", draw_pca, "a translator's summary vectors of paraphrases, in two dimensions")
-    pca.add_argument("--model", required=True, metavar="DIR", help="the model directory")
-    pca.add_argument(
-        "--sentences",
-        metavar="F",
-        help="groups of sentences that say the same, an empty line between groups (default: six groups in the manner"
-        " of Multi30k, lowercased and tokenized English)",
-    )
-    pca.add_argument("--json", action="store_true", help="print the figures as one JSON object")
-
-
-def draw_pca(arguments, output):
-    import tfnmt
-    from tfnmt.inspection import summary_vectors as vectors
-    from tfnmt.inspection.figures import save
-
-    groups = vectors.PARAPHRASES if arguments.sentences is None else vectors.read_groups(arguments.sentences)
-    texts = [text for group in groups for text in group]
-    summaries = vectors.summary_vectors(tfnmt.load(arguments.model, "translator"), texts)
-    projected, explained = vectors.principal_components(summaries)
-    figures = {"sentences": len(texts), "groups": len(groups), "explained": explained.tolist()}
-    figures |= vectors.group_figures(summaries, [i for i, group in enumerate(groups) for _ in group])
-    save(vectors.draw_summary_vectors(projected, explained, groups), arguments.output)
-    print_figures(figures, arguments.json, output)
 
 
 def add_attention(figures):

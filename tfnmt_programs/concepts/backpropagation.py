@@ -89,8 +89,8 @@ def show() -> tuple[Figure, str]:
                 "fontsize": 9,
                 "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1},
             }
-            axes.text(x, y + 0.11, f"w = {weight:g}", color=BLUE, **white)
-            axes.text(x, y - 0.11, f"{dW[i, j]:+.3f}", color=RED, **white)
+            axes.text(x, y + 0.11, f"w = {weight:g}".replace("-", "−"), color=BLUE, **white)
+            axes.text(x, y - 0.11, f"{dW[i, j]:+.3f}".replace("-", "−"), color=RED, **white)
     for layer, row in enumerate(places):
         for unit, (x, y) in enumerate(row):
             text = f"{names[layer]}{'₁₂'[unit] if len(row) > 1 else ''}\n{values[layer][0, unit]:g}"
@@ -99,7 +99,9 @@ def show() -> tuple[Figure, str]:
     axes.text(
         5.9, 0, f"loss −log p\n{loss:.3f}", ha="center", va="center", bbox={"boxstyle": "round", "facecolor": "white"}
     )
-    axes.text(2.9, -1.75, "blue: weights, read forward; red: gradient of the loss by each, found backward", ha="center")
+    axes.text(
+        2.9, -1.75, "blue: weights, read forward; orange: gradient of the loss by each, found backward", ha="center"
+    )
     axes.set(xlim=(-0.6, 6.6), ylim=(-2, 1.6))
     axes.axis("off")
     return (

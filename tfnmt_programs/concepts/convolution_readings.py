@@ -52,11 +52,12 @@ def show() -> tuple[Figure, str]:
     figure = new_figure(11, 5.6)
     series, drops = figure.subfigures(2, 1)
     average, weights = series.subplots(1, 2, width_ratios=[3, 1])
-    average.plot(place, noisy, ".", color="grey", markersize=4, label="measured")
-    average.plot(place, true, ":", color=BLACK, label="what was measured")
-    average.plot(place[middle], smooth, color=ORANGE, linewidth=2, label=f"moving average of {width}")
-    average.set(title=f"a moving average: error {before:.2f} before, {after:.2f} after", xlabel="time")
-    average.legend(fontsize=8)
+    average.plot(place, noisy, ".", color="grey", markersize=4, label="a noisy series")
+    average.plot(place, true, ":", color=BLACK, label="the same without noise")
+    average.plot(place[middle], smooth, color=ORANGE, linewidth=2, label=f"moving average of {width} values")
+    title = f"a moving average: standard error {before:.2f} before, {after:.2f} after"
+    average.set(title=title, xlabel="time", ylim=(-1.6, 3.7))
+    average.legend(fontsize=8, ncols=3, loc="upper center")
     weights.bar(np.arange(width) - width // 2, bell(width), color=BLUE)
     weights.set(title="kernel: sums to 1", xlabel="place in the window")
 

@@ -53,7 +53,7 @@ def show() -> tuple[Figure, str]:
     x = random.normal(size=(120, 2)) + np.where(y[:, np.newaxis], [1.1, 0.8], [-0.9, -0.7])
     w, b = fit(x, y)
 
-    figure = new_figure(9, 4)
+    figure = new_figure(10, 4)
     curve, plane = figure.subplots(1, 2)
     t = np.linspace(-6, 6, 200)
     curve.plot(t, sigmoid(t), color=BLUE, linewidth=2)
@@ -62,11 +62,12 @@ def show() -> tuple[Figure, str]:
     curve.set(xlabel="x, the weighted inputs", ylabel="f(x) = 1 / (1 + e⁻ˣ)", title="the logistic sigmoid")
 
     grid = np.stack(np.meshgrid(np.linspace(-4, 4, 100), np.linspace(-4, 4, 100)), axis=-1)
-    lines = plane.contour(*np.moveaxis(grid, -1, 0), predict(grid, w, b), [0.1, 0.5, 0.9], colors="black")
-    plane.clabel(lines, fmt=lambda p: f"p = {p:.1f}")
+    for level, style in ((0.1, ":"), (0.5, "-"), (0.9, "--")):
+        plane.contour(*np.moveaxis(grid, -1, 0), predict(grid, w, b), [level], colors="black", linestyles=style)
+        plane.plot([], [], color="black", linestyle=style, label=f"p = {level}")
     for label, color, marker in ((0, BLUE, "o"), (1, ORANGE, "^")):
         plane.scatter(*x[y == label].T, color=color, marker=marker, s=20, label=f"class {label}")
     plane.set(xlabel="first input", ylabel="second input", title="logistic regression: p of class 1")
-    plane.legend(loc="lower left")
+    plane.legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=8)
     right = np.mean((predict(x, w, b) > 0.5) == y)
     return figure, f"loss {loss(x, y, 0 * w, 0):.3f} → {loss(x, y, w, b):.3f}; {right:.0%} of 120 points right"

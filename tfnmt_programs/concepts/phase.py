@@ -32,7 +32,7 @@ def show() -> tuple[Figure, str]:
     (a, phase_a), (b, phase_b) = amplitude_and_phase(first), amplitude_and_phase(second)
     like_house, like_sign = put_together(b, phase_a), put_together(a, phase_b)
 
-    figure = new_figure(10, 2.9)
+    figure = new_figure(10, 3.1)
     for axes, picture, title in zip(
         figure.subplots(1, 4),
         (first, second, like_house, like_sign),

@@ -134,7 +134,7 @@ def draw_surfaces(steps: int = STEPS) -> tuple[Figure, dict[str, dict[str, float
             below.plot(left_over, **options, markevery=0.12, linewidth=1.5)
             rest[surface.name][name] = float(left_over[-1])
         above.set(xlim=(left, right), ylim=(low, high), title=surface.name, xlabel="x", ylabel="y")
-        below.set(yscale="log", xlabel="steps", ylabel="height above the minimum")
+        below.set(yscale="log", xlabel="steps", ylabel="height above the minimum, or 10⁻⁷")
         below.grid(alpha=0.3)
     figure.legend(*rows[1][0].get_legend_handles_labels(), loc="outside lower center", ncols=len(STYLES))
     return figure, rest

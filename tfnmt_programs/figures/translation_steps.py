@@ -49,6 +49,11 @@ class Walk:
     source_vocabulary_size: int
 
     @property
+    def before(self) -> list[str]:
+        """The word before each target word: START first, as `<s>`."""
+        return ["<s>", *self.target[:-1]]
+
+    @property
     def p(self) -> np.ndarray:
         """The softmax of the scores."""
         powers = np.exp(self.scores - self.scores.max(axis=1, keepdims=True))
@@ -141,18 +146,20 @@ def _strips(figure, rows, titles, words, scales):
 @plain_text()
 def draw_encoder_decoder(found: Walk) -> Figure:
     """Figures 1, 2, 5 and 7: all vectors from the first source word to the last target word."""
-    figure = new_figure(12, 6.2)
+    figure = new_figure(12, 6.8)
     above, below = figure.subfigures(2, 1)
     below.suptitle("encoder: h_i = φ(h_{i−1}, s_i); its last state is the summary h_T", fontsize=11)
     axes = _strips(below, (found.h, found.s), ("h_i", "s_i = E w_i"), found.source, (1.0, np.abs(found.s).max()))
     for spine in axes[0][-1].spines.values():
         spine.set(color=ORANGE, linewidth=3)
     axes[0][-1].set_title("h_T", color=ORANGE, fontsize=10)
-    above.suptitle("decoder: z_i = φ(h_T, u_{i−1}, z_{i−1}); the word written is the most probable", fontsize=11)
+    title = "decoder: z_i = φ(h_T, u_{i−1}, z_{i−1}); above, the word written, the most probable; below, the one before"
+    above.suptitle(title, fontsize=11)
     summaries = np.repeat(found.h[-1:], len(found.target), axis=0)
-    labels = [f"{word}\n{p:.2f}" for word, p in zip(found.target, found.p.max(axis=1), strict=True)]
     rows, scales = (found.z, summaries, found.u), (1.0, 1.0, np.abs(found.u).max())
-    axes = _strips(above, rows, ("z_i", "h_T", "u_{i−1}"), labels, scales)
+    axes = _strips(above, rows, ("z_i", "h_T", "u_{i−1}"), found.before, scales)
+    for ax, word, p in zip(axes[0], found.target, found.p.max(axis=1), strict=True):
+        ax.set_title(f"{word}\n{p:.2f}", fontsize=9)
     for ax in axes[1]:
         for spine in ax.spines.values():
             spine.set(color=ORANGE, linewidth=2)
@@ -210,7 +217,8 @@ def draw_next_word(found: Walk, step: int = 3, seed: int = 1) -> tuple[Figure, d
         axes.invert_yaxis()
         axes.set_title(title, fontsize=10)
     likeness.scatter(similarity, e, s=10, color=BLUE)
-    likeness.annotate(words[0], (similarity[best[0]], e[best[0]]), ha="right", fontsize=8)
+    place = {"xytext": (-6, -3), "textcoords": "offset points", "ha": "right"}
+    likeness.annotate(words[0], (similarity[best[0]], e[best[0]]), fontsize=8, **place)
     likeness.set(xlabel="cosine of w_k and z_i", ylabel="e(k)")
     likeness.set_title("the more alike, the higher", fontsize=10)
     so_far = " ".join(found.target[: step - 1])

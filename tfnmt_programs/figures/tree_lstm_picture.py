@@ -1,5 +1,7 @@
 """Figure 2 of Bradbury's post (2017): a TreeLSTM with the tracker's state as its third input, with its own numbers."""
 
+from typing import NamedTuple
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -48,53 +50,59 @@ def draw_tree_lstm() -> tuple[Figure, float]:
     by_layer, _ = compose((tf.constant(h[np.newaxis]), tf.constant(c[np.newaxis])), tf.constant(e[np.newaxis]))
     figure = new_figure(11, 5.6)
     figure.set_layout_engine("none")
-    inputs = {"h_l": (h[0], 0.06, BLUE), "h_r": (h[1], 0.22, BLACK), "e, tracker": (e, 0.38, RED)}
-    memories = {"c_l": (c[0], 0.62, BLUE), "c_r": (c[1], 0.78, BLACK)}
+    inputs = {"h_l": (h[0], BLUE), "h_r": (h[1], BLACK), "e, tracker": (e, RED)}
     anchors = {}
-    for name, (vector, x, color) in (inputs | memories).items():
-        anchors[name] = _strip(figure, vector, x, 0.08, name, color)
+    for place, (name, (vector, color)) in enumerate(inputs.items()):
+        anchors[name] = _strip(figure, vector, 0.27 + 0.16 * place, 0.1, name, color)
     for place, name in enumerate(("g", "i", "f_l", "f_r", "o")):
-        anchors[name] = _strip(figure, found[name], 0.06 + 0.16 * place, 0.42, name, "0.4")
-        for source, (_, _, color) in inputs.items():
-            _arrow(figure, anchors[source], anchors[name], color)
-    anchors["c"] = _strip(figure, found["c"], 0.38, 0.76, "c = g ⊙ i + f_l ⊙ c_l + f_r ⊙ c_r", "0.4")
-    anchors["h"] = _strip(figure, found["h"], 0.7, 0.76, "h = o ⊙ tanh(c)", "0.4")
-    for source, goal in (("g", "c"), ("i", "c"), ("f_l", "c"), ("f_r", "c"), ("o", "h")):
-        _arrow(figure, anchors[source], anchors[goal], "0.5")
-    for source in memories:
-        _arrow(figure, anchors[source], anchors["c"], "0.5", dashed=True)
-    figure.text(
-        0.5,
-        0.005,
-        "five groups of three linear maps, by left child (blue), right child (black), tracker (red)",
-        ha="center",
+        anchors[name] = _strip(figure, found[name], 0.11 + 0.16 * place, 0.36, name, "0.4")
+        for source, (_, color) in inputs.items():
+            _arrow(figure, anchors[source].top, anchors[name].bottom, color)
+    c_l = _strip(figure, c[0], 0.11, 0.62, "c_l", BLUE)
+    c_r = _strip(figure, c[1], 0.63, 0.62, "c_r", BLACK)
+    memory = _strip(figure, found["c"], 0.43, 0.62, "c = g ⊙ i + f_l ⊙ c_l + f_r ⊙ c_r", "0.4")
+    output = _strip(figure, found["h"], 0.75, 0.86, "h = o ⊙ tanh(c)", "0.4")
+    for name in ("g", "i", "f_l", "f_r"):
+        _arrow(figure, anchors[name].top, memory.bottom, "0.3")
+    _arrow(figure, c_l.right, memory.left, BLUE)
+    _arrow(figure, c_r.left, memory.right, BLACK)
+    _arrow(figure, memory.top, output.bottom, "0.3")
+    _arrow(figure, anchors["o"].top, output.bottom, "0.3")
+    meaning = (
+        "five groups of three linear maps: of the left child (blue), the right child (black), the tracker (orange)"
     )
+    figure.text(0.5, 0.02, meaning, ha="center", fontsize=9)
     return figure, float(np.abs(by_layer[0].numpy() - found["h"]).max())
 
 
+class _Anchors(NamedTuple):
+    """Where arrows begin and end at a vector, in parts of the figure."""
+
+    bottom: tuple[float, float]
+    top: tuple[float, float]
+    left: tuple[float, float]
+    right: tuple[float, float]
+
+
 def _strip(figure, vector, x, y, name, color):
-    """A vector as a row of colours with its numbers; returns (x of the middle, lower y, upper y)."""
-    axes = figure.add_axes((x, y, 0.13, 0.07))
+    """A vector as a row of colours with its numbers, its lower left corner there."""
+    width, height = 0.13, 0.07
+    axes = figure.add_axes((x, y, width, height))
     axes.imshow(vector[np.newaxis], cmap="PuOr", vmin=-1, vmax=1, aspect="auto")
     for i, value in enumerate(vector):
-        axes.text(i, 0, f"{value:.1f}", ha="center", va="center", fontsize=6)
+        text = f"{round(float(value), 1) + 0.0:.1f}".replace("-", "−")
+        axes.text(i, 0, text, ha="center", va="center", fontsize=6, color="white" if abs(value) > 0.65 else "black")
     axes.set_xticks([])
     axes.set_yticks([])
     for spine in axes.spines.values():
         spine.set(color=color, linewidth=2)
     axes.set_title(name, fontsize=9, pad=5)
-    return x + 0.065, y, y + 0.07
-
-
-def _arrow(figure, source, goal, color, dashed=False):
-    arrow = FancyArrowPatch(
-        (source[0], source[2] + 0.035),
-        (goal[0], goal[1] - 0.005),
-        transform=figure.transFigure,
-        arrowstyle="->",
-        mutation_scale=8,
-        color=color,
-        alpha=0.6,
-        linestyle="--" if dashed else "-",
+    middle = (x + width / 2, y + height / 2)
+    return _Anchors(
+        (middle[0], y - 0.005), (middle[0], y + height + 0.04), (x - 0.005, middle[1]), (x + width + 0.005, middle[1])
     )
-    figure.add_artist(arrow)
+
+
+def _arrow(figure, source, goal, color):
+    options = {"arrowstyle": "->", "mutation_scale": 8, "color": color, "alpha": 0.6, "shrinkA": 0, "shrinkB": 0}
+    figure.add_artist(FancyArrowPatch(source, goal, transform=figure.transFigure, **options))

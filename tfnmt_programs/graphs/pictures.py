@@ -1,7 +1,6 @@
 """A traced graph as a picture, beside the tree of calls that define-by-run makes of one sentence."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import matplotlib
 import numpy as np
@@ -12,7 +11,7 @@ from tensorflow.core.framework import types_pb2
 
 from tfnmt.data.example_batches import sentence_batch
 from tfnmt.data.examples import Sentence
-from tfnmt.inspection.figures import BLACK, BLUE, ORANGE, new_figure
+from tfnmt.inspection.figures import BLACK, BLUE, GREEN, ORANGE, RED, new_figure
 from tfnmt.inspection.trees import EXAMPLE, tree_children, tree_positions
 from tfnmt.text.brackets import REDUCE, from_brackets
 from tfnmt.text.tokenizers import WordTokenizer
@@ -168,6 +167,6 @@ def _kinds():
     return [*KINDS, OTHERS]
 
 
-def color_of(kind: str) -> Any:
+def color_of(kind: str) -> str:
     """The colour of a kind of operation, one of `KINDS` or `OTHERS`."""
-    return "0.75" if kind == OTHERS else matplotlib.colormaps["plasma"](0.18 * list(KINDS).index(kind))
+    return "0.75" if kind == OTHERS else (BLACK, BLUE, ORANGE, RED, GREEN)[list(KINDS).index(kind)]

@@ -54,8 +54,8 @@ def draw_function_graph() -> Figure:
     for place, (operation, gradient) in enumerate(zip(operations, gradients, strict=True)):
         box = {"boxstyle": "round,pad=0.5", "facecolor": "white"}
         axes.text(place, 0, names[operation.name], ha="center", va="center", bbox=box)
-        axes.text(place, 0.45, f"{float(operation.outputs[0]):.4f}", color=BLUE, ha="center")
-        axes.text(place, -0.55, f"{float(gradient):.4f}", color=RED, ha="center")
+        axes.text(place, 0.45, _number(operation.outputs[0]), color=BLUE, ha="center")
+        axes.text(place, -0.55, _number(gradient), color=RED, ha="center")
         if operation.name in inputs:
             axes.text(place, 0.85, inputs[operation.name], ha="center", fontsize=9, color="0.4")
         if place:
@@ -64,9 +64,13 @@ def draw_function_graph() -> Figure:
     axes.text(-0.85, 0.45, "value", color=BLUE, ha="center")
     axes.text(-0.85, -0.55, "gradient", color=RED, ha="center")
     axes.set(xlim=(-1.2, len(operations) - 0.4), ylim=(-0.8, 1.1))
-    axes.set_title(f"(tanh(w x + b) − y)² = {value:.4f}: forward in blue, backward in red", fontsize=11)
+    axes.set_title(f"(tanh(w x + b) − y)² = {value:.4f}: forward in blue, backward in orange", fontsize=11)
     axes.axis("off")
     return figure
+
+
+def _number(value):
+    return f"{float(value):.4f}".replace("-", "−")
 
 
 def batch_graph(units: int = 8) -> tuple[list[Operation], int]:
@@ -102,7 +106,7 @@ def draw_batch_graph() -> tuple[Figure, dict[str, int]]:
     last = len(operations) - 1
     needed = _ancestors(parents, last)
     figure = new_figure(13, 8)
-    whole, section = figure.subplots(1, 2, width_ratios=[1.6, 1])
+    whole, section = figure.subplots(1, 2, width_ratios=[1.25, 1])
     drawn = sorted(needed)
     _draw(whole, operations, parents, drawn)
     whole.set_title(f"all {len(drawn)} operations that lead to the loss (bottom)", fontsize=11)
@@ -111,9 +115,14 @@ def draw_batch_graph() -> tuple[Figure, dict[str, int]]:
     _draw(section, operations, parents, near, labels=True)
     section.set_title("a small section: one step of the tracker and one reduce", fontsize=11)
     figures = {"operations forward": len(operations), "that lead to the loss": len(drawn), "backward": backward}
-    handles = [whole.scatter([], [], color=color_of(kind), label=kind) for kind in (*KINDS, OTHERS)]
+    kinds = {_kind(operations[i]) for i in drawn}
+    handles = [whole.scatter([], [], color=color_of(kind), label=kind) for kind in (*KINDS, OTHERS) if kind in kinds]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
     return figure, figures
+
+
+def _kind(operation):
+    return next((kind for kind, names in KINDS.items() if operation.name in names), OTHERS)
 
 
 def _ancestors(parents, node):
@@ -139,9 +148,8 @@ def _draw(
     places = places_by_depth(among, depth)
     draw_edges(axes, among, places)
     for name, place in places.items():
-        kind = next((kind for kind, names in KINDS.items() if operations[int(name)].name in names), OTHERS)
-        axes.scatter(*place, s=30 if labels else 9, color=color_of(kind), zorder=2)
+        axes.scatter(*place, s=30 if labels else 9, color=color_of(_kind(operations[int(name)])), zorder=2)
         if labels:
-            options = {"fontsize": 7, "xytext": (4, 2), "textcoords": "offset points"}
+            options = {"fontsize": 7, "rotation": 15, "xytext": (4, 2), "textcoords": "offset points"}
             axes.annotate(operations[int(name)].name, place, **options)
     axes.axis("off")
