@@ -24,11 +24,11 @@ h1 { font-size: 20pt } h1, h2, h3 { font-family: sans-serif; break-after: avoid 
 p, li { orphans: 3; widows: 3 }
 pre { background: #f4f4f4; padding: 2mm; font-size: 8pt; white-space: pre-wrap; overflow-wrap: anywhere }
 pre { break-inside: avoid } code { font-size: 85%; overflow-wrap: anywhere }
-img { max-width: 100%; max-height: 235mm; display: block; margin: 3mm auto; break-inside: avoid }
+img { max-width: 100%; max-height: 150mm; display: block; margin: 3mm auto; break-inside: avoid }
 table { border-collapse: collapse; font-size: 8.5pt; width: 100% } thead { display: table-header-group }
 td, th { border: 1px solid #bbb; padding: 1mm 1.5mm; text-align: left; vertical-align: top }
 td { overflow-wrap: anywhere } tr { break-inside: avoid } a { color: #0050a0; text-decoration: none }
-.contents ul { list-style: none; padding-left: 5mm } .contents li { font-size: 9.5pt }
+.contents { columns: 2; font: 9pt sans-serif } .contents ul { list-style: none; padding-left: 4mm; margin: 0 0 2mm }
 """
 FOOTER = '<div style="font: 8px sans-serif; width: 100%; text-align: center"><span class="pageNumber"></span></div>'
 PRINTING = {
