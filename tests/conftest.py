@@ -62,11 +62,13 @@ def full_disk():
 
 @pytest.fixture
 def logged(caplog):
-    """`logged()`: the messages that the library has logged since the last call, from INFO on."""
+    """`logged()`: the messages that the library has logged since the last call, from INFO on. How far something is, of
+    which there are more the slower the machine is, is left out unless `progress=True`."""
     caplog.set_level(logging.INFO, logger="tfnmt")
 
-    def messages():
-        found = [record.getMessage() for record in caplog.records if record.name.startswith("tfnmt.")]
+    def messages(progress=False):
+        records = [record for record in caplog.records if progress or not hasattr(record, "is_progress")]
+        found = [record.getMessage() for record in records if record.name.startswith("tfnmt.")]
         caplog.clear()
         return found
 

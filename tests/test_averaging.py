@@ -37,13 +37,15 @@ def run(tmp_path_factory):
     return directory, own
 
 
-def test_the_mean_of_the_last(run, tmp_path):
+def test_the_mean_of_the_last(run, tmp_path, logged):
     directory, own = run
     for last, names, factor in ((2, ["step-15", "step-10"], 4), (3, ["step-15", "step-10", "step-5"], 3)):
         assert average_checkpoints(directory, last, tmp_path / str(last)) == names
         model = tfnmt.load(tmp_path / str(last))
         for value, expected in zip(model.get_weights(), own, strict=True):
             np.testing.assert_allclose(value, factor * expected, rtol=1e-6)
+    missing = f"has no model card: {directory}: no run has begun there (it has no run.json); --output begins one"
+    assert logged() == [f"{tmp_path / name}: {missing}" for name in "23"]
     with pytest.raises(UserError, match="2: a model is there already; name another --output"):
         average_checkpoints(directory, 1, tmp_path / "2")
 

@@ -1,18 +1,33 @@
 """The mean of a run's last checkpoints as one model: often better than each of them, for nothing."""
 
+import dataclasses
+import logging
 from pathlib import Path
 
 import tensorflow as tf
 
+from tfnmt.classification.evaluation import evaluate_classifier, evaluation_dataset
+from tfnmt.classification.model_card import model_card as classifier_card
+from tfnmt.classification.presets import ClassifierPreset
+from tfnmt.data.parallel import ParallelFiles
 from tfnmt.errors import UserError
 from tfnmt.models import load
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.digests import write_with_digest
 from tfnmt.training.model_directory import CHECKPOINTS, CONFIGURATION, WEIGHTS, save_tokenizers, save_weights
+from tfnmt.training.run_record import read_preset, require_run, resumed_record
+from tfnmt.translation.evaluation import evaluate_translator
+from tfnmt.translation.model_card import model_card as translator_card
+from tfnmt.translation.presets import Preset
+from tfnmt.translation.training import DEV_BATCH_SIZE
+from tfnmt.translation.translator import Translator
+
+logger = logging.getLogger(__name__)
 
 
-def average_checkpoints(directory: str | Path, last: int, output: str | Path) -> list[str]:
-    """Write a model directory whose weights are the means of those in a run's last checkpoints.
+def average_checkpoints(directory: str | Path, last: int, output: str | Path, command: str | None = None) -> list[str]:
+    """Write a model directory whose weights are the means of those in a run's last checkpoints. Its model card has the
+    scores on the run's dev data, if these are as they were.
 
     The weights that the run trained are averaged, not the moving averages (weight_average) that it may have kept.
 
@@ -20,6 +35,7 @@ def average_checkpoints(directory: str | Path, last: int, output: str | Path) ->
         directory: the model directory that training wrote, with checkpoints/.
         last: how many of the newest checkpoints.
         output: the directory to write.
+        command: that does it, for the model card.
 
     Returns:
         The checkpoints' names, newest first.
@@ -46,7 +62,35 @@ def average_checkpoints(directory: str | Path, last: int, output: str | Path) ->
     save_tokenizers(model, output)
     write_with_digest(output / CONFIGURATION, (directory / CONFIGURATION).read_bytes())
     save_weights(model, output)
+    _write_card(
+        model, directory, output, f"the mean of {', '.join(names[:last])} of {directory.resolve().name}", command
+    )
     return names[:last]
+
+
+def _write_card(model, directory, output, weights, command):
+    """The model card: of the run's data, and of the new weights."""
+    is_translator = isinstance(model, Translator)
+    try:
+        require_run(directory)
+        preset = read_preset(directory, Preset if is_translator else ClassifierPreset)
+        record = resumed_record(directory)
+    except UserError as error:
+        logger.info("%s: has no model card: %s", output, error)
+        return
+    _, paths = record.paths(directory)
+    if is_translator:
+        files = ParallelFiles(*paths)
+        figures, _ = evaluate_translator(model, files, beam_size=1, batch_size=DEV_BATCH_SIZE)
+        measures = ("loss", "perplexity", "token_accuracy", "bleu")
+    else:
+        files = evaluation_dataset(model.configuration, paths)
+        figures, _ = evaluate_classifier(model, paths)
+        measures = ("accuracy", "loss", "transition_accuracy", "parse_f1")
+    scores = {f"dev_{name}": figures[name] for name in measures if name in figures}
+    make_card = translator_card if is_translator else classifier_card
+    card = make_card(model, preset, record.replace(command=command), scores, (), files)
+    dataclasses.replace(card, weights=weights).write(output)
 
 
 def _reader(path):

@@ -115,6 +115,31 @@ def test_a_model_directory_has_a_card(model, files, training_options):
     assert sources[5] not in card
 
 
+def test_averaged_checkpoints_have_a_card(model, files, tmp_path):
+    """Its scores are those that the new weights have, by greedy search as in training."""
+    options = ["--model", model, "--last", 2, "--output", tmp_path / "mean"]
+    printed = call("average-checkpoints", *options)
+    card = (tmp_path / "mean" / "README.md").read_text(encoding="utf-8")
+    names = re.fullmatch(r".*: the mean of (step-\d+, step-\d+)\n", printed)[1]
+    assert f"Of the mean of {names} of model on dev data:\n" in card and "## Curve" not in card
+    assert card.endswith(f"    {shlex.join(['tfnmt', 'average-checkpoints', *map(str, options)])}\n")
+    figures = json.loads(
+        call(
+            "evaluate-translator",
+            "--model",
+            tmp_path / "mean",
+            "--source",
+            files / "dev.tsv",
+            "--beam-size",
+            1,
+            "--json",
+        )
+    )
+    assert f"- dev_loss {figures['loss']:.4g}\n- dev_perplexity {figures['perplexity']:.4g}\n" in card
+    assert f"- dev_bleu {figures['bleu']:.4g}, signature `{figures['bleu_signature']}`" in card
+    assert card.count("    translation  ") == 5 and f"`{file_digest(files / 'dev.tsv')}`" in card
+
+
 def test_a_dry_run_tells_what_a_run_would_be(model, files, tmp_path):
     """With the configuration of a run it is that run, but for what `--set` and other options say."""
     options = ["--source", files / "train.en.gz", "--target", files / "train.de.gz", "--dev-split", 10, "--dry-run"]
@@ -248,7 +273,7 @@ def test_translate_answers_while_it_is_fed_and_stops_quietly_when_nobody_listens
     process.stdin.close()
     errors = process.stderr.read()
     assert process.wait() == 128 + signal.SIGPIPE
-    assert re.fullmatch(rb"processes: 1, threads of each: \d+, device: \S+\n", errors)
+    assert re.fullmatch(rb"processes: 1, threads of each: \d+, device: \S+\n(translating: .*\n)*", errors)
 
 
 def test_evaluate_prints_one_object(model, files, monkeypatch):

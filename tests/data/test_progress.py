@@ -1,5 +1,6 @@
 """What the log tells while something long is read. The clock is the test's own."""
 
+import io
 import itertools
 import logging
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ from tfnmt.data import progress
 from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.data.lines import count_lines
 from tfnmt.data.parallel import check_parallel
-from tfnmt.data.progress import duration, log_counts, log_progress, log_waiting
+from tfnmt.data.progress import ProgressDisplay, TerminalHandler, duration, log_counts, log_progress, log_waiting
 from tfnmt.data.tasks import TASKS
 
 
@@ -27,29 +28,58 @@ def seconds(monkeypatch):
     return ticks
 
 
-def test_a_line_after_a_second_and_then_every_ten(seconds, logged):
+def test_a_line_every_ten_seconds_and_after_a_minute_every_minute(seconds, logged):
     """The clock is looked at once at the beginning and after every 1,024 lines."""
     seconds["each"] = 0.5
-    assert list(log_progress(range(50 * 1024), "en, reading", 100 * 1024)) == list(range(50 * 1024))
-    assert logged() == [
-        "en, reading: 2,048 of 102,400 lines, 2,048 a second, 49 s left",
-        "en, reading: 22,528 of 102,400 lines, 2,048 a second, 39 s left",
-        "en, reading: 43,008 of 102,400 lines, 2,048 a second, 29 s left",
+    assert list(log_progress(range(260 * 1024), "en, reading", 400 * 1024)) == list(range(260 * 1024))
+    lines = logged(progress=True)
+    assert lines[:2] == [
+        "en, reading: 20,480 of 409,600 lines, 2,048 a second, 3 min 10 s left",
+        "en, reading: 40,960 of 409,600 lines, 2,048 a second, 3 min 0 s left",
     ]
+    assert [line.split()[2] for line in lines[2:]] == ["61,440", "81,920", "102,400", "122,880", "245,760"]
 
 
 def test_batches_of_lines_and_no_total(seconds, logged):
-    seconds["each"] = 4
+    seconds["each"] = 5
     assert len(list(log_progress(range(8), "encoding", lines_each=512))) == 8
-    assert logged() == [f"encoding: {lines} lines, 256 a second" for lines in ("1,024", "4,096")]
+    assert logged(progress=True) == [f"encoding: {lines} lines, 205 a second" for lines in ("2,048", "4,096")]
     assert list(log_progress([], "encoding", 0)) == []
-    assert logged() == []
+    assert logged(progress=True) == []
 
 
 def test_items_that_each_stand_for_many(seconds, logged):
-    seconds["each"] = 4
-    assert list(log_counts([300, 100, 0, 200], "encoding", "pairs", lambda item: item)) == [300, 100, 0, 200]
-    assert logged() == ["encoding: 300 pairs, 75 a second", "encoding: 600 pairs, 38 a second"]
+    seconds["each"] = 10
+    assert list(log_counts([300, 100], "encoding", "pairs", lambda item: item)) == [300, 100]
+    assert logged(progress=True) == ["encoding: 300 pairs, 30 a second", "encoding: 400 pairs, 20 a second"]
+    assert list(log_counts([2, 4, 2], "translating", "texts", lambda item: item, 10)) == [2, 4, 2]
+    assert logged(progress=True)[1:] == [
+        "translating: 6 of 10 texts, 0.3 a second, 13 s left",
+        "translating: 8 of 10 texts, 0.27 a second, 8 s left",
+    ]
+
+
+def test_a_terminal_has_one_line_that_is_written_over(seconds, caplog, monkeypatch):
+    """It is gone when something is logged, and at the end; the lines of the log do not come to it."""
+    monkeypatch.setenv("COLUMNS", "60")
+    stream, logger = io.StringIO(), logging.getLogger("tfnmt")
+    handler = TerminalHandler(stream)
+    monkeypatch.setattr(TerminalHandler, "shown", handler)
+    logger.addHandler(handler)
+    caplog.set_level(logging.INFO, logger="tfnmt")
+    try:
+        with ProgressDisplay("parsing", "texts", 40) as display:
+            for _ in range(12):
+                display.advance(1)
+            logger.info("a line is too long")
+            display.advance(4, "; loss: 1.2345")
+    finally:
+        logger.removeHandler(handler)
+    drawn = stream.getvalue().split("\r")
+    assert drawn[1] == "────────── parsing: 1 of 40 texts, 1 a second, 39 s left\x1b[K"
+    assert drawn[12] == "━━━─────── parsing: 12 of 40 texts, 1 a second, 28 s left\x1b[K"
+    last = "━━━━────── parsing: 16 of 40 texts, 1.2 a second, 20 s left"  # so much as the terminal is wide
+    assert drawn[13:] == ["\x1b[Ka line is too long\n", f"{last}\x1b[K", "\x1b[K"]
 
 
 def test_lines_come_as_they_are_asked_for():
@@ -60,13 +90,15 @@ def test_lines_come_as_they_are_asked_for():
 
 
 def test_files_that_are_read_for_minutes_say_so(seconds, logged, tmp_path):
-    lines = 2500
+    lines, seconds["each"] = 2500, 10
     (tmp_path / "a").write_text("word\n" * lines, encoding="utf-8")
     (tmp_path / "sst").write_text("(2 (3 a) (1 b))\n" * lines, encoding="utf-8")
     assert check_parallel(tmp_path / "a", tmp_path / "a") == lines
-    assert logged() == [f"{tmp_path / 'a'}, reading: 1,024 of 2,500 lines, 1,024 a second, 1 s left"] * 2
+    assert (
+        logged(progress=True)[::2] == [f"{tmp_path / 'a'}, reading: 1,024 of 2,500 lines, 102 a second, 14 s left"] * 2
+    )
     ExampleDataset(TASKS["sst"], tmp_path / "sst")
-    assert logged() == [f"{tmp_path / 'sst'}, reading: 1,024 of 2,500 lines, 1,024 a second, 1 s left"]
+    assert logged(progress=True)[:1] == [f"{tmp_path / 'sst'}, reading: 1,024 of 2,500 lines, 102 a second, 14 s left"]
 
 
 def test_waiting(monkeypatch, caplog):

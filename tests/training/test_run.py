@@ -2,13 +2,13 @@
 
 import csv
 import functools
+import io
 import itertools
 import json
 import math
 import re
 import shutil
 import signal
-import sys
 from types import SimpleNamespace
 from unittest import mock
 
@@ -17,8 +17,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfnmt.data import progress as data_progress
 from tfnmt.errors import InterruptedBySignal, UserError
-from tfnmt.training import callbacks, step_log
+from tfnmt.training import callbacks
 from tfnmt.training import signals as signals_module
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.configuration import TrainingConfiguration
@@ -234,22 +235,33 @@ def test_what_the_user_sees(tmp_path, capsys, logged, monkeypatch):
     assert head == "epoch,steps,seconds,learning_rate,accuracy,loss,dev_loss"
 
 
-def test_a_terminal_shows_a_progress_bar(tmp_path, monkeypatch, capsys, logged):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+def test_a_terminal_shows_how_far_an_epoch_is(tmp_path, monkeypatch, capsys, logged):
+    stream = io.StringIO()
+    monkeypatch.setattr(data_progress.TerminalHandler, "shown", data_progress.TerminalHandler(stream))
+    ticks = itertools.count()
+    monkeypatch.setattr(data_progress, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
     start(tmp_path, epochs=1)
-    output = capsys.readouterr().out
-    assert "7/7" in output and "loss: " in output
-    assert len(logged()) == 2
+    assert capsys.readouterr() == ("", "") and len(logged()) == 2
+    assert "epoch 1 of 1: 7 of 7 batches, 1 a second, 0 s left; accuracy: 0." in stream.getvalue()
+    assert stream.getvalue().endswith("\r\x1b[K"), "at the end, nothing of it is left"
 
 
 def test_long_epochs_are_followed_in_the_log(tmp_path, monkeypatch, logged):
-    """Where each batch takes six seconds: after ten seconds and then every minute."""
+    """Where each batch takes six seconds: every ten seconds."""
     ticks = itertools.count(0, 6)
-    monkeypatch.setattr(step_log, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
+    monkeypatch.setattr(data_progress, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
     start(tmp_path, epochs=1)
-    lines = logged()
-    pattern = r"epoch 1, batch 3 of 7: accuracy: 0\.\d{4} - loss: \d\.\d{4}; 0\.167 batches a second, 24 s left"
-    assert re.fullmatch(pattern, lines[1]) and len(lines) == 3
+    lines = logged(progress=True)
+    pattern = r"epoch 1 of 1: 3 of 7 batches, 0\.17 a second, 24 s left; accuracy: 0\.\d{4} - loss: \d\.\d{4}"
+    assert re.fullmatch(pattern, lines[1]) and len(lines) == 5
+
+
+def test_what_is_said_of_a_run_that_ends_at_a_step(tmp_path, logged):
+    start(tmp_path / "less", epochs=30, steps=3)
+    start(tmp_path / "more", epochs=30, steps=9)
+    start(tmp_path / "all", epochs=2, steps=14)
+    begin = [line.removesuffix(" begin") for line in logged() if line.endswith(" begin")]
+    assert begin == ["3 of an epoch's 7 batches", "1 epoch of 7 batches, and 2 batches", "2 epochs of 7 batches"]
 
 
 def test_a_resumed_epoch_has_the_figures_of_all_its_batches(tmp_path, logged):

@@ -73,8 +73,8 @@ def test_lines_that_are_empty_or_have_a_million_characters(files, tmp_path, logg
     assert lines[2:4] == [
         f"{odd_files[1].source}, line {line}: too long, only its first 50 tokens are translated" for line in (5, 7)
     ]
-    assert lines[4].endswith(" batches begin") and len(lines) == 6
-    assert lines[5].startswith("epoch 1 of 2: loss: ") and " - dev_loss: " in lines[5]
+    assert lines[4].endswith(" of an epoch's 8 batches begin") and len(lines) == 6
+    assert lines[5].startswith("epoch 1 of 1: loss: ") and " - dev_loss: " in lines[5]
     assert progress.steps == 2 and np.isfinite(progress.best_score)
     translations = model.translate([many_words[:1000], "", "the dog"])
     assert len(translations) == 3 and translations[1] == ""

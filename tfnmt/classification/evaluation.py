@@ -16,6 +16,7 @@ from tfnmt.classification.outcomes import Outcomes
 from tfnmt.data.example_batches import evaluation_batches
 from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.data.examples import SentenceReader
+from tfnmt.data.progress import log_counts
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import PAD, REDUCE, SHIFT
@@ -50,15 +51,18 @@ def evaluate_classifier(
     for inputs, _ in batches.take(1):
         model.predict_on_batch(inputs)  # traces the model before the clock starts
     start = time.perf_counter()
-    figures, outcomes = evaluate_batches(model, batches)
+    figures, outcomes = evaluate_batches(model, batches, len(dataset))
     seconds = time.perf_counter() - start
     return figures | {"examples": len(dataset), "examples_per_second": len(dataset) / seconds}, outcomes
 
 
-def evaluate_batches(model: Classifier, batches: Iterable[tuple[dict, tf.Tensor]]) -> tuple[dict[str, float], Outcomes]:
-    """As `evaluate_classifier`, without the last two figures, for batches from `evaluation_batches`."""
+def evaluate_batches(
+    model: Classifier, batches: Iterable[tuple[dict, tf.Tensor]], examples: int
+) -> tuple[dict[str, float], Outcomes]:
+    """As `evaluate_classifier`, without the last two figures, for batches from `evaluation_batches`, of so many
+    examples in all."""
     parts, log_p, parses = [], 0.0, np.zeros(4)
-    for inputs, labels in batches:
+    for inputs, labels in log_counts(batches, "evaluating", "examples", lambda batch: len(batch[1]), examples):
         predictions = model.predict_on_batch(inputs)
         logits = predictions["logits"]
         labels = model.root_labels(inputs, labels, predictions).numpy()

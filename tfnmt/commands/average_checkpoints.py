@@ -17,5 +17,5 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     from tfnmt.averaging import average_checkpoints
 
-    names = average_checkpoints(arguments.model, arguments.last, arguments.output)
+    names = average_checkpoints(arguments.model, arguments.last, arguments.output, arguments.command_line)
     print(f"{arguments.output}: the mean of {', '.join(names)}", file=output)

@@ -46,6 +46,7 @@ def add_options(parser: CommandParser) -> None:
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     import tfnmt
+    from tfnmt.data.progress import log_waiting
     from tfnmt.models import create_servable
     from tfnmt.serving.comparison import compare_with_float32
     from tfnmt.serving.export import export
@@ -58,8 +59,9 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     arguments.n_best = arguments.n_best or arguments.beam_size
     search = search_configuration(arguments)
     shortlist = load_shortlist(arguments.shortlist) if arguments.shortlist else None
-    servable = create_servable(models, search, arguments.quantize, shortlist)
-    path = export(servable, arguments.output, arguments.name)
+    with log_waiting(f"exporting {arguments.name}"):
+        servable = create_servable(models, search, arguments.quantize, shortlist)
+        path = export(servable, arguments.output, arguments.name)
     print(path, file=output)
     if arguments.quantize != "none":
         texts = [source for source, _ in pairs]

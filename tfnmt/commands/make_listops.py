@@ -39,6 +39,7 @@ def add_options(parser: CommandParser) -> None:
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
+    from tfnmt.data.progress import log_progress
     from tfnmt.files import atomic_write
 
     exclude = {text for path in arguments.exclude for text in expressions(path)}
@@ -51,4 +52,4 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         atomic_write(arguments.output, way_out="name another --output") as part,
         open(part, "w", encoding="utf-8") as file,
     ):
-        file.writelines(line + "\n" for line in lines)
+        file.writelines(line + "\n" for line in log_progress(lines, "drawing", arguments.count))

@@ -31,6 +31,7 @@ def add_options(parser: CommandParser) -> None:
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     import tfnmt
+    from tfnmt.data.progress import log_waiting
     from tfnmt.translation.shortlist import Shortlist
     from tfnmt.translation.translation_table import spooled_ids, translation_table
 
@@ -40,7 +41,11 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         raise UserError("--source or --records is missing: the pairs to make it from")
     pairs.check()
     sizes = [tokenizer.vocabulary_size for tokenizer in model.tokenizers]
-    with spooled_ids(pairs, model.tokenizers, arguments.pairs, Path(arguments.output).parent) as chunks:
+    directory = Path(arguments.output).parent
+    with (
+        log_waiting("learning which words translate which"),
+        spooled_ids(pairs, model.tokenizers, arguments.pairs, directory) as chunks,
+    ):
         table, occurrences = translation_table(chunks, sizes[0], sizes[1], arguments.words_per_word)
     frequent = occurrences.argsort()[::-1][: arguments.frequent]
     Shortlist(table, frequent, sizes[1]).save(arguments.output)

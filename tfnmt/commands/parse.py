@@ -4,6 +4,7 @@ import argparse
 import sys
 from typing import TextIO
 
+from tfnmt.commands.line_display import line_display
 from tfnmt.commands.parser import CommandParser, model_directory, positive
 
 
@@ -21,5 +22,8 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     from tfnmt.classification.streaming import parse_stream
 
     model = tfnmt.load(arguments.model, "classifier")
-    for tree in parse_stream(model, sys.stdin.buffer, arguments.batch_size):
-        print(tree, file=output, flush=True)
+    with line_display("parsing", output) as display:
+        for tree in parse_stream(model, sys.stdin.buffer, arguments.batch_size):
+            print(tree, file=output, flush=True)
+            if display:
+                display.advance(1)

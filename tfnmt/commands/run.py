@@ -2,8 +2,9 @@
 
 - `--help` and mistyped options answer at once: TensorFlow is imported after the arguments are parsed.
 - Standard output carries results only. While `main` runs, `sys.stdout` is standard error, so whatever a
-  library prints (Keras's progress bar) goes there; `output` is the true standard output, in UTF-8.
-- What the library logs (Python's `logging`, from INFO on) appears as plain lines on standard error.
+  library prints goes there; `output` is the true standard output, in UTF-8.
+- What the library logs (Python's `logging`, from INFO on) appears as plain lines on standard error; on a terminal, how
+  far something long is has one line there, which is written over.
 - TensorFlow's start-up chatter stays out of sight; TF_CPP_MIN_LOG_LEVEL=0 in the environment brings it back.
 - A command ends with status 0; with one line on standard error and status 2 for what the user got wrong
   (UserError, a file that cannot be read or written), or 130, 143 or 129 when interrupted by Ctrl-C, SIGTERM or
@@ -24,6 +25,7 @@ from typing import Any, NoReturn, TextIO
 
 import tfnmt
 from tfnmt.commands.parser import CommandParser
+from tfnmt.data.progress import TerminalHandler
 from tfnmt.errors import InterruptedBySignal, UserError
 from tfnmt.training.signals import StopSignals, signals_wait
 
@@ -92,8 +94,9 @@ def missing_module(error: ModuleNotFoundError) -> str:
 @contextlib.contextmanager
 def logging_to_standard_error() -> Iterator[None]:
     """What `tfnmt` and `tfnmt_programs` log from INFO on: one plain line each."""
-    handler = logging.StreamHandler()
+    handler = TerminalHandler() if sys.stderr.isatty() else logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(message)s"))
+    TerminalHandler.shown = handler if isinstance(handler, TerminalHandler) else None
     loggers = [logging.getLogger(name) for name in ("tfnmt", "tfnmt_programs")]
     for logger in loggers:
         logger.setLevel(logging.INFO)
@@ -102,6 +105,9 @@ def logging_to_standard_error() -> Iterator[None]:
     try:
         yield
     finally:
+        if TerminalHandler.shown:
+            TerminalHandler.shown.draw("")
+            TerminalHandler.shown = None
         for logger in loggers:
             logger.removeHandler(handler)
             logger.propagate = True

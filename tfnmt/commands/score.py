@@ -8,6 +8,7 @@ import json
 import math
 from typing import TextIO
 
+from tfnmt.commands.line_display import line_display
 from tfnmt.commands.parser import CommandParser, model_directory, positive
 
 OUTPUT = """output:
@@ -48,14 +49,17 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     sources = truncate_long(sources, model.source_tokenizer, maximum_length, files.source)
     totals = {"log_probability": 0.0, "sentences": 0, "words": 0, "tokens": 0}
     file = files.target or files.source
-    for scored in score_stream(Scorer(model, arguments.precision), sources, translations, arguments.batch_size, file):
-        columns = [f"{scored.log_probability:.4f}"]
-        if arguments.word_level:
-            columns.append(" ".join(f"{log_p:.4f}" for log_p in scored.words))
-        print("\t".join(columns), file=output)
-        words = len(scored.words) - 1
-        for key, value in zip(totals, (scored.log_probability, 1, words, scored.tokens), strict=True):
-            totals[key] += value
+    scorer = Scorer(model, arguments.precision)
+    with line_display("scoring", output, files.source) as display:
+        advance = display.advance if display else None
+        for scored in score_stream(scorer, sources, translations, arguments.batch_size, file, advance):
+            columns = [f"{scored.log_probability:.4f}"]
+            if arguments.word_level:
+                columns.append(" ".join(f"{log_p:.4f}" for log_p in scored.words))
+            print("\t".join(columns), file=output)
+            words = len(scored.words) - 1
+            for key, value in zip(totals, (scored.log_probability, 1, words, scored.tokens), strict=True):
+                totals[key] += value
     if arguments.json:
         perplexity = math.exp(min(700.0, -totals["log_probability"] / totals["tokens"]))  # which JSON has a number for
         print(json.dumps(totals | {"perplexity": perplexity}), file=output)

@@ -8,6 +8,7 @@ import logging
 import sys
 from typing import TextIO
 
+from tfnmt.commands.line_display import line_display
 from tfnmt.commands.parser import CommandParser, model_directory, positive
 from tfnmt.commands.search_options import add_translation_options, search_configuration
 
@@ -50,26 +51,14 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     work = Work(arguments.model, configuration, arguments.shortlist, arguments.batch_size, threads, arguments.device)
     searcher = load_searcher(work)
     prefixes = read_lines(arguments.prefix_file) if arguments.prefix_file else None
-    lines = searcher, sys.stdin.buffer, arguments.batch_size, prefixes
-    if processes == 1:
-        stream = translate_stream(*lines)
-    else:  # smaller windows, so that a short text is shared out, too
-        stream = translate_in_processes(work, windows(*lines, max(1, WINDOW // (4 * processes))), processes)
-    for number, found in enumerate(_with_progress(stream, output)):
-        for line in formatted(number, found, configuration.n_best, arguments.scores):
-            print(line, file=output, flush=True)
-
-
-def _with_progress(stream, output):
-    """`stream`, with a progress bar on standard error, if that is a terminal on which no translations are printed."""
-    if not sys.stderr.isatty() or output.isatty():
-        yield from stream
-        return
-    import keras
-
-    bar = keras.utils.Progbar(None, unit_name="sentence")
-    count = 0
-    for count, item in enumerate(stream, start=1):
-        yield item
-        bar.update(count)
-    bar.update(count, finalize=True)
+    with line_display("translating", output) as display:
+        advance = display.advance if display else None
+        lines = searcher, sys.stdin.buffer, arguments.batch_size, prefixes
+        if processes == 1:
+            stream = translate_stream(*lines, advance)
+        else:  # smaller windows, so that a short text is shared out, too
+            small = windows(*lines, max(1, WINDOW // (4 * processes)))
+            stream = translate_in_processes(work, small, processes, advance)
+        for number, found in enumerate(stream):
+            for line in formatted(number, found, configuration.n_best, arguments.scores):
+                print(line, file=output, flush=True)

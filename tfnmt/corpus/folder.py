@@ -18,7 +18,7 @@ from pathlib import Path
 from tfnmt.corpus.record import RECORD, CorpusRecord
 from tfnmt.corpus.shards import Result, Shard, read_shards
 from tfnmt.corpus.tasks import Task
-from tfnmt.data.lines import create_lines
+from tfnmt.data.lines import count_lines, create_lines
 from tfnmt.errors import UserError
 from tfnmt.files import atomic_write, file_errors
 from tfnmt.training.run_lock import lock_directory
@@ -76,6 +76,15 @@ class CorpusFolder:
         self._shards: dict[str, int] = {}
         """How many shards a file has, once it has been read to the end."""
         self._save_record = functools.cache(lambda: record.save(folder))
+
+    def lines_to_do(self) -> int | None:
+        """How many lines are not done, roughly; None where there is a file that cannot be counted without unpacking."""
+        counts = [count_lines(path) for path in self.unfinished]
+        if None in counts:
+            return None
+        parts = (self.folder / UNFINISHED / path.name for path in self.unfinished)
+        done = sum(part.suffix != PROBLEMS for folder in parts if folder.is_dir() for part in folder.iterdir())
+        return max(0, sum(filter(None, counts)) - self.shard_lines * done)
 
     def shards_to_do(self) -> Iterator[Shard]:
         """The shards that are not done, read as they are asked for. Files without any are joined.

@@ -38,7 +38,7 @@ def process_corpus(
             return lines
         with ray_started() as ray:
             results = finished(ray, task, folder.shards_to_do(), replicas, threads)
-            for result in log_counts(results, str(output), "lines", lambda result: result.lines):
+            for result in log_counts(results, str(output), "lines", lambda result: result.lines, folder.lines_to_do()):
                 folder.write(result)
                 lines += result.lines
     return lines

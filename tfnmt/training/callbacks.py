@@ -53,7 +53,7 @@ class CheckpointCallback(keras.callbacks.Callback):
         self.progress.steps += 1
         self.count_seconds()
         self.run.check_directory()
-        left, signals = self.batches_left(), self.run.signals
+        left, signals = self.run.batches_left(self.progress), self.run.signals
         signals.received = self.run.replicas.agree(signals.received or self.run.replicas.outside_signal())
         if left == 0:
             if self.progress.steps == self.configuration.steps:
@@ -68,12 +68,6 @@ class CheckpointCallback(keras.callbacks.Callback):
             signals.deferred = True
         if signals.received:
             signals.end()
-
-    def batches_left(self) -> int:
-        """Batches to the end of the epoch, or of the run."""
-        left = self.progress.batches_per_epoch - self.progress.batches
-        last_step = self.configuration.steps
-        return left if last_step is None else min(left, last_step - self.progress.steps)
 
     def finish_epoch(self) -> None:
         """Go on to the next epoch, after the batches and scores of this one."""
@@ -166,7 +160,7 @@ class DevScoringCallback(keras.callbacks.Callback):
             progress.write_history(self.run.directory / HISTORY)
         logs.update(scores)
         best = "the best so far" if is_best else f"best: epoch {progress.best_epoch}"
-        logger.info("epoch %d of %d: %s (%s)", epoch, self.run.configuration.epochs, figures_text(logs), best)
+        logger.info("epoch %d of %d: %s (%s)", epoch, self.run.epochs, figures_text(logs), best)
 
     def _save_weights(self):
         self.run.check_directory()

@@ -46,7 +46,9 @@ class ModelCard:
     history: Sequence[Mapping[str, float]]
     """A row of figures for each epoch; empty where it is not known."""
     samples: str
-    """What it makes of some dev examples, as lines of text."""
+    """What it makes of some dev examples, as lines of text; empty where there are none."""
+    weights: str = ""
+    """Which weights it has; empty for those of a run's best epoch."""
 
     def text(self, name: str) -> str:
         """The card of a model directory of that name, in Markdown."""
@@ -54,10 +56,9 @@ class ModelCard:
         sections = {
             "Data": _data(self.record),
             "Settings": f"Those of the preset `{preset}`" + (f", with these changes:\n\n{changes}" if changes else "."),
-            "Scores": f"Of the weights with the best {self.preset.training.selection} on dev data:\n\n"
-            + "\n".join(self._score(measure) for measure in self.scores),
+            "Scores": self._scores() if self.scores else "",
             "Curve": curve(self.history) if self.history else "",
-            "Samples": f"Of the first dev examples it makes:\n\n{_indented(self.samples)}",
+            "Samples": f"Of the first dev examples it makes:\n\n{_indented(self.samples)}" if self.samples else "",
             "Command": _indented(self.record.command or "# trained from Python"),
         }
         uses = "\n".join(self.uses).replace("DIR", name)
@@ -77,9 +78,13 @@ class ModelCard:
         with atomic_write(path) as part:
             part.write_text(self.text(directory.resolve().name), encoding="utf-8")
 
-    def _score(self, measure):
-        signature = self.signatures.get(measure)
-        return f"- {measure} {self.scores[measure]:.4g}" + (f", signature `{signature}`" if signature else "")
+    def _scores(self):
+        weights = self.weights or f"the weights with the best {self.preset.training.selection}"
+        lines = [f"Of {weights} on dev data:", ""]
+        for measure, score in self.scores.items():
+            signature = self.signatures.get(measure)
+            lines.append(f"- {measure} {score:.4g}" + (f", signature `{signature}`" if signature else ""))
+        return "\n".join(lines)
 
 
 def best_scores(progress: Progress, selection: str) -> dict[str, float]:

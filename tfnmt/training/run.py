@@ -41,6 +41,27 @@ class TrainingRun:
     callbacks: Sequence[keras.callbacks.Callback] = ()
     """Further callbacks; at the end of an epoch they find the dev scores in the logs."""
 
+    @property
+    def epochs(self) -> int:
+        """How many epochs it has at most; with `steps` in the configuration, the last may be a part of one."""
+        c = self.configuration
+        return c.epochs if c.steps is None else min(c.epochs, -(-c.steps // self.batches_per_epoch))
+
+    def batches_left(self, progress: Progress) -> int:
+        """Batches to the end of the epoch, or of the run."""
+        left, last_step = self.batches_per_epoch - progress.batches, self.configuration.steps
+        return left if last_step is None else min(left, last_step - progress.steps)
+
+    def length(self) -> str:
+        """How long it is at most, in words: "30 epochs of 465 batches", "2 epochs of 465 batches, and 70 batches"."""
+        whole, rest = self.epochs, 0
+        if self.configuration.steps is not None and self.configuration.steps < self.epochs * self.batches_per_epoch:
+            whole, rest = divmod(self.configuration.steps, self.batches_per_epoch)
+        batches = f"{self.batches_per_epoch:,} batches"
+        if not whole:
+            return f"{rest:,} of an epoch's {batches}"
+        return f"{whole} epoch{'s' if whole > 1 else ''} of {batches}" + (f", and {rest:,} batches" if rest else "")
+
     def is_over(self, progress: Progress) -> bool:
         """Whether it has had all its epochs or steps, or was stopped for not getting better."""
         c = self.configuration

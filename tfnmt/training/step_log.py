@@ -1,50 +1,44 @@
-"""Lines in the log within an epoch, for runs without a terminal that shows Keras's progress bar."""
+"""How far an epoch is, in the log or on a terminal."""
 
-import logging
-import time
 from typing import Any
 
 import keras
 
-from tfnmt.data.progress import duration
+from tfnmt.data.progress import ProgressDisplay
 from tfnmt.training.progress import Progress
-
-logger = logging.getLogger(__name__)
-
-FIRST_AFTER, SECONDS_BETWEEN = 10, 60
-"""Seconds of an epoch until its first line, and between lines."""
+from tfnmt.training.run import TrainingRun
 
 
 class StepLog(keras.callbacks.Callback):
-    """Logs how far an epoch is, about every minute. It stands before the callback that counts the batches.
+    """Tells how far an epoch is, by a `ProgressDisplay`. It stands before the callback that counts the batches.
 
     Args:
-        progress: the run's.
+        run: the run.
+        progress: its progress.
     """
 
-    def __init__(self, progress: Progress):
+    def __init__(self, run: TrainingRun, progress: Progress):
         super().__init__()
-        self.progress = progress
+        self.run, self.progress = run, progress
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Keras's."""
-        self.began: float | None = None
+        self.display: ProgressDisplay | None = None
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Keras's."""
-        now, done, total = time.monotonic(), self.progress.batches + 1, self.progress.batches_per_epoch
-        if self.began is None:  # the first batch, which may have taken a minute to trace
-            self.began, self.first, self.due = now, done, float(FIRST_AFTER)
-        seconds = now - self.began
-        if seconds < self.due:
-            return
-        self.due = seconds + SECONDS_BETWEEN
-        rate = (done - self.first) / seconds
-        logger.info(
-            "epoch %d, batch %s of %s: %s; %.3g batches a second, %s left",
-            *(self.progress.epoch + 1, f"{done:,}", f"{total:,}", figures_text(logs or {})),
-            *(rate, duration((total - done) / rate)),
-        )
+        progress = self.progress
+        if self.display is None:  # after the first batch, which may have taken a minute to trace
+            doing = f"epoch {progress.epoch + 1} of {self.run.epochs}"
+            total = progress.batches + self.run.batches_left(progress)
+            self.display = ProgressDisplay(doing, "batches", total, progress.batches + 1)
+        else:
+            self.display.advance(1, f"; {figures_text(logs or {})}")
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Keras's."""
+        if self.display:
+            self.display.end()
 
 
 def figures_text(figures: dict[str, float]) -> str:

@@ -1,9 +1,7 @@
 """The trainer: Keras's `fit` on data that can be resumed at any batch, with checkpoints and dev scores."""
 
 import logging
-import sys
 
-import keras
 import tensorflow as tf
 
 from tfnmt.errors import UserError
@@ -38,9 +36,9 @@ def train(run: TrainingRun) -> Progress:
     run.replicas.from_chief(lambda: _begin(run, checkpoints, progress))
     _share(run, checkpoints, progress)
 
-    steps_shown = _steps_shown(run, progress)
+    steps_shown = [StepLog(run, progress)] if run.replicas.is_chief else []
     while not run.is_over(progress):
-        left = checkpoint_callback.batches_left()
+        left = run.batches_left(progress)
         batches = run.batches(epoch, progress.batches).take(left).apply(tf.data.experimental.assert_cardinality(left))
         with run.replicas.errors():
             model.fit(
@@ -48,9 +46,9 @@ def train(run: TrainingRun) -> Progress:
                 initial_epoch=progress.epoch,
                 epochs=configuration.epochs,
                 shuffle=False,
-                # The progress bar comes first, so that it is complete before the scores are logged.
+                # What tells of an epoch's batches comes first: it has ended before the scores are logged.
                 callbacks=[*steps_shown, checkpoint_callback, dev_scoring, *run.callbacks],
-                verbose=int(any(isinstance(shown, keras.callbacks.ProgbarLogger) for shown in steps_shown)),
+                verbose=0,
             )
         if not run.is_over(progress):  # that was the rest of an epoch: the next has all its batches
             # `fit` ends by replacing the weights by their averages, if there are any.
@@ -60,13 +58,6 @@ def train(run: TrainingRun) -> Progress:
     return progress
 
 
-def _steps_shown(run, progress):
-    """The callback that shows how far an epoch is, in the process that does."""
-    if not run.replicas.is_chief:
-        return []
-    return [keras.callbacks.ProgbarLogger() if sys.stderr.isatty() else StepLog(progress)]
-
-
 def _begin(run, checkpoints, progress):
     """Restore the newest checkpoint of a run that goes on, or else save the first."""
     checkpoints.require_space()
@@ -74,7 +65,7 @@ def _begin(run, checkpoints, progress):
         _restore(run, checkpoints, progress)
     else:
         checkpoints.save()  # so that the run can go on from here without the files of its first weights
-        logger.info("%d epochs of %s batches begin", run.configuration.epochs, f"{run.batches_per_epoch:,}")
+        logger.info("%s begin", run.length())
 
 
 def _share(run, checkpoints, progress):

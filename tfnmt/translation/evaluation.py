@@ -5,8 +5,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfnmt.data.lines import count_lines
 from tfnmt.data.pair_batches import evaluation_batches
 from tfnmt.data.parallel import ParallelFiles
+from tfnmt.data.progress import log_counts
 from tfnmt.training.metrics import Perplexity, TokenAccuracy
 from tfnmt.translation.bleu import translation_scores
 from tfnmt.translation.streaming import truncate_long
@@ -65,7 +67,8 @@ def teacher_forced_figures(model: Translator, files: ParallelFiles, batch_size: 
         perplexity.update_state(labels, logits)
         accuracy.update_state(labels, logits)
 
-    for inputs, labels in batches:
+    number = count_lines(files.source)
+    for inputs, labels in log_counts(batches, "evaluating", "pairs", lambda batch: len(batch[1]), number):
         update(inputs, labels)
     return {
         "loss": float(perplexity.total / perplexity.words),

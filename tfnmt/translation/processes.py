@@ -5,7 +5,7 @@ Each process has the models. Windows of lines go to whichever is free, and come 
 
 import collections
 import multiprocessing
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from typing import NamedTuple
 
@@ -42,23 +42,33 @@ def load_searcher(work: Work) -> Searcher:
     return Searcher(models, work.configuration, load_shortlist(work.shortlist) if work.shortlist else None)
 
 
-def translate_in_processes(work: Work, windows: Iterable[Window], processes: int) -> Iterator[Translations]:
+def translate_in_processes(
+    work: Work, windows: Iterable[Window], processes: int, advance: Callable[[int], None] | None = None
+) -> Iterator[Translations]:
     """What `Searcher.translate` gives for each text of the windows, in order.
 
     Args:
         work: what to translate with.
         windows: read as they are needed: two for each process at most.
         processes: how many.
+        advance: called after each window with the number of its texts.
     """
+
+    def finished(future: Future) -> list[Translations]:
+        translations = future.result()
+        if advance:
+            advance(len(translations))
+        return translations
+
     context = multiprocessing.get_context("spawn")  # a fork of a process in which TensorFlow runs would hang
     waiting: collections.deque[Future] = collections.deque()
     with ProcessPoolExecutor(processes, context, _begin, (work,)) as pool:
         for window in windows:
             waiting.append(pool.submit(_translate, window))
             if len(waiting) >= 2 * processes:
-                yield from waiting.popleft().result()
+                yield from finished(waiting.popleft())
         while waiting:
-            yield from waiting.popleft().result()
+            yield from finished(waiting.popleft())
 
 
 def _begin(work):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -94,8 +94,15 @@ class Scorer(tf.Module):
             log_p, ids = log_probabilities(self.ensemble, sources, translations)
         return log_p, word_indices(self.ensemble.target_tokenizer, ids)
 
-    def score(self, sources: Sequence[str], translations: Sequence[str], batch_size: int = 64) -> list[Scored]:
-        """Score lists of strings, those of similar length together."""
+    def score(
+        self,
+        sources: Sequence[str],
+        translations: Sequence[str],
+        batch_size: int = 64,
+        advance: Callable[[int], None] | None = None,
+    ) -> list[Scored]:
+        """Score lists of strings, those of similar length together; `advance` is called after each batch with the
+        number of its pairs."""
         order = sorted(range(len(sources)), key=lambda i: len(translations[i]))
         scored: list[Any] = [None] * len(sources)
         for batch in _batches(order, [len(text) for text in translations], batch_size):
@@ -105,11 +112,18 @@ class Scorer(tf.Module):
                 tokens = int(np.sum(indices >= 0)) + 1
                 indices = np.append(indices[: tokens - 1], indices.max(initial=-1) + 1)
                 scored[i] = Scored(np.bincount(indices, weights=of_tokens[:tokens]), tokens)
+            if advance:
+                advance(len(batch))
         return scored
 
 
 def score_stream(
-    scorer: Scorer, sources: Iterator[str], translations: Iterator[str], batch_size: int, file: str | Path
+    scorer: Scorer,
+    sources: Iterator[str],
+    translations: Iterator[str],
+    batch_size: int,
+    file: str | Path,
+    advance: Callable[[int], None] | None = None,
 ) -> Iterator[Scored]:
     """Score any number of lines in constant memory.
 
@@ -118,6 +132,7 @@ def score_stream(
         sources, translations: iterators of strings.
         batch_size: see `Scorer.score`.
         file: where the translations come from, for error messages.
+        advance: see `Scorer.score`.
 
     Yields:
         A `Scored` for each pair, in order.
@@ -131,7 +146,7 @@ def score_stream(
             if len(translation) > LARGEST:
                 raise UserError(f"{file}, line {line:,}: longer than {LARGEST:,} characters; split it to score it")
         window_sources, window_translations = map(list, zip(*(pair for _, pair in window), strict=True))
-        yield from scorer.score(window_sources, window_translations, batch_size)
+        yield from scorer.score(window_sources, window_translations, batch_size, advance)
 
 
 def _batches(order, lengths, batch_size):

@@ -3,7 +3,7 @@
 import concurrent.futures
 import contextlib
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
@@ -149,7 +149,11 @@ class Searcher(tf.Module):
         return self._functions(with_prefixes)
 
     def translate(
-        self, texts: Sequence[str], batch_size: int = 64, prefixes: Sequence[str] | None = None
+        self,
+        texts: Sequence[str],
+        batch_size: int = 64,
+        prefixes: Sequence[str] | None = None,
+        advance: Callable[[int], None] | None = None,
     ) -> list[Translations]:
         """Translate texts, those of similar length together, and as many batches at a time as there are processors: the
         products of one batch are too small to keep several busy.
@@ -158,6 +162,7 @@ class Searcher(tf.Module):
             texts: a list of strings.
             batch_size: texts translated at once, at most.
             prefixes: a list of strings, what each translation is to begin with, or None.
+            advance: called after each batch with the number of its texts.
 
         Returns:
             A `Translations` for each text, of arrays [n, ...] without the batch's dimension.
@@ -178,6 +183,8 @@ class Searcher(tf.Module):
             for batch, found in zip(batches, pool.map(search, batches), strict=True):
                 for row, i in enumerate(batch):
                     translations[i] = Translations(*(None if x is None else x[row] for x in found))
+                if advance:
+                    advance(len(batch))
         return translations
 
     def _new_function(self, with_prefixes):

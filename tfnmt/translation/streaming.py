@@ -2,7 +2,7 @@
 
 import itertools
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from tfnmt.data.lines import batch_lines, decode_lines
@@ -19,7 +19,11 @@ WINDOW = 50
 
 
 def translate_stream(
-    searcher: Searcher, lines: Iterable[bytes], batch_size: int, prefixes: Iterable[str] | None = None
+    searcher: Searcher,
+    lines: Iterable[bytes],
+    batch_size: int,
+    prefixes: Iterable[str] | None = None,
+    advance: Callable[[int], None] | None = None,
 ) -> Iterator[Translations]:
     """Translate lines as they come; the translation of an empty line is empty.
 
@@ -28,6 +32,7 @@ def translate_stream(
         lines: UTF-8, such as standard input opened for reading bytes.
         batch_size: see `Searcher.translate`.
         prefixes: what each translation is to begin with, or None.
+        advance: called after each batch with the number of its lines.
 
     Yields:
         What `Searcher.translate` gives for each line, in order.
@@ -37,7 +42,7 @@ def translate_stream(
             are translated first.
     """
     for texts, of_window in windows(searcher, lines, batch_size, prefixes):
-        yield from searcher.translate(texts, batch_size, of_window)
+        yield from searcher.translate(texts, batch_size, of_window, advance)
 
 
 def windows(

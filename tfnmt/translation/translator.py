@@ -8,6 +8,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.configuration import from_json
+from tfnmt.data.progress import ProgressDisplay
 from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.drawn_words import DrawnWords
 from tfnmt.layers.encoder import Encoder
@@ -133,7 +134,9 @@ class Translator(MicroBatchTraining, keras.Model):
             The best translation of each text, in the order of `texts`.
         """
         searcher = self.searcher(SearchConfiguration(beam_size=beam_size, **options))
-        return [found.texts[0].decode("utf-8") for found in searcher.translate(texts, batch_size)]
+        with ProgressDisplay("translating", "sentences", len(texts)) as display:
+            translations = searcher.translate(texts, batch_size, advance=display.advance)
+        return [found.texts[0].decode("utf-8") for found in translations]
 
     def source_ids(self, texts: tf.Tensor) -> tf.Tensor:
         """Strings [batch] → int32 [batch, source_length]: at most `maximum_source_length` tokens, END, padding."""

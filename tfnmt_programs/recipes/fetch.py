@@ -3,26 +3,22 @@
 import contextlib
 import hashlib
 import itertools
-import logging
 import os
 import shutil
-import time
 import zipfile
 from pathlib import Path
 
 import requests
 
+from tfnmt.data.progress import ProgressDisplay
 from tfnmt.errors import UserError
 from tfnmt.files import atomic_write, file_errors
 from tfnmt_programs.recipes.recipe import PublishedFile
 
-logger = logging.getLogger(__name__)
-
 SECONDS = 60
 """How long a server may be silent."""
-SECONDS_BETWEEN = 10
-"""Between two lines in the log about a file that is coming."""
 _BLOCK = 1 << 16
+_MEGABYTE = 1_000_000
 
 
 def obtain(file: PublishedFile, folder: Path, given: Path | None = None, mirror: str | None = None) -> Path:
@@ -99,16 +95,14 @@ def _network_errors(url):
 
 
 def _receive(answer, file, url):
-    """Write what comes to a file, and log how much there is."""
+    """Write what comes to a file, and tell how much there is."""
     length = answer.headers.get("Content-Length")
     whole = file.tell() + int(length) if length else None
-    due = time.monotonic() + SECONDS_BETWEEN
-    for block in answer.iter_content(_BLOCK):
-        file.write(block)
-        if time.monotonic() > due:
-            of_whole = f" of {whole / 1e6:,.1f}" if whole else ""
-            logger.info("%s: %s%s MB", url, f"{file.tell() / 1e6:,.1f}", of_whole)
-            due = time.monotonic() + SECONDS_BETWEEN
+    done = file.tell() // _MEGABYTE
+    with ProgressDisplay(url, "MB", whole and whole // _MEGABYTE, done) as display:
+        for block in answer.iter_content(_BLOCK):
+            file.write(block)
+            display.advance(file.tell() // _MEGABYTE - display.done)
     if whole and file.tell() < whole:
         raise requests.ConnectionError("the connection ended too early")
 

@@ -10,21 +10,29 @@ import matplotlib
 from matplotlib.figure import Figure
 
 STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #1b1b1b; background: #fff; max-width: 68rem; margin: 0 auto;
-       padding: 1rem 1.25rem 4rem; }
-h1 { font-size: 1.6rem; margin: 0.5rem 0; } h2 { margin: 2.5rem 0 0.5rem; border-bottom: 1px solid #ccc; }
+:root { color-scheme: light dark; --back: #ffffff; --text: #1c2026; --muted: #59616c; --line: #d4d8de;
+        --accent: #1450b4; --mark: #ffe2b8; }
+@media (prefers-color-scheme: dark) {
+  :root { --back: #15181c; --text: #e8eaed; --muted: #a6adb8; --line: #3a4048; --accent: #8ab4f8; --mark: #5c3d0c; }
+  img { filter: invert(1) hue-rotate(180deg); }
+}
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var(--back); max-width: 68rem;
+       margin: 0 auto; padding: 1rem 1.25rem 4rem; }
+h1 { font-size: 1.6rem; margin: 0.5rem 0; } h2 { margin: 2.5rem 0 0.5rem; border-bottom: 1px solid var(--line); }
 h3 { margin: 1.5rem 0 0.25rem; font-size: 1rem; }
-nav a { margin-right: 1rem; } a { color: #0058a3; }
+nav a { margin-right: 1rem; } a { color: var(--accent); }
 .wide { overflow-x: auto; } code { overflow-wrap: anywhere; }
-table { border-collapse: collapse; margin: 0.5rem 0; } caption { text-align: left; color: #555; }
-th, td { text-align: left; padding: 0.2rem 0.9rem 0.2rem 0; border-bottom: 1px solid #e4e4e4; vertical-align: top; }
+table { border-collapse: collapse; margin: 0.5rem 0; } caption { text-align: left; color: var(--muted); }
+th, td { text-align: left; padding: 0.2rem 0.9rem 0.2rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 img { max-width: 100%; height: auto; } figure { margin: 0.5rem 0; } figcaption { font-weight: bold; }
 .row { display: flex; flex-wrap: wrap; gap: 0.5rem 2rem; align-items: start; } .row figure { max-width: 32rem; }
-.example { margin: 0.75rem 0; padding: 0.25rem 0 0.25rem 0.9rem; border-left: 3px solid #ccc; }
-.example th { font-weight: normal; color: #555; min-width: min(9rem, 28vw); } .example td, .example th { border: 0; }
-mark { background: #ffe2b8; color: inherit; border-radius: 2px; } .faint { color: #555; }
+.example { margin: 0.75rem 0; padding: 0.25rem 0 0.25rem 0.9rem; border-left: 3px solid var(--line); }
+.example th { font-weight: normal; color: var(--muted); min-width: min(9rem, 28vw); }
+.example td, .example th { border: 0; }
+mark { background: var(--mark); color: inherit; border-radius: 2px; } .faint { color: var(--muted); }
 """
+"""Light or dark as the system is, in the colours of the page of `tfnmt serve`."""
 
 Row = Sequence[object]
 
@@ -88,10 +96,13 @@ def marked(text: str, reference: str) -> str:
 
 
 def picture(figure: Figure, description: str, caption: str = "") -> str:
-    """A figure as SVG within the page, perhaps with a caption; the description is for those who do not see it."""
+    """A figure as SVG within the page, perhaps with a caption; the description is for those who do not see it.
+
+    In a dark window its lightness is inverted, and its hues are kept: black becomes white, and blue stays blue.
+    """
     file = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "tfnmt"}):
-        figure.savefig(file, format="svg", metadata={"Date": None})
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     content = base64.b64encode(file.getvalue().encode()).decode()
     title = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
     return f'<figure>{title}<img alt="{escape(description)}" src="data:image/svg+xml;base64,{content}"></figure>'

@@ -12,15 +12,19 @@ import sacrebleu
 
 import tfnmt
 from tests.commands.calls import call
+from tests.contrasts import CONTRASTS
 from tfnmt.classification.evaluation import evaluation_dataset
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.files import file_digest
 from tfnmt.pretrained import FOLDER
+from tfnmt_programs.figures.browser import SIZE
+from tfnmt_programs.figures.page import show_as
 from tfnmt_programs.report.classifiers import probabilities
-from tfnmt_programs.report.page import marked, page, table
-from tfnmt_programs.report.runs import different_settings, read_runs
+from tfnmt_programs.report.curves import draw_curves
+from tfnmt_programs.report.page import example, marked, page, picture, table
+from tfnmt_programs.report.runs import Run, different_settings, read_runs
 
 
 def assert_self_contained(text):
@@ -103,6 +107,30 @@ def test_parts_of_a_page():
     assert marked("a b <c> d", "a x d") == "a <mark>b &lt;c&gt;</mark> d" and marked("", "a") == ""
     assert '<tr><td>&lt;</td><td class="number">0.3333</td></tr>' in table(("a", "b"), [("<", 1 / 3)])
     assert "<h2" not in page("title", {"Empty": ""}, "")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_it_can_be_read_in_both_themes(browser, theme, tmp_path):
+    """Texts by WCAG 2.2's contrast of 4.5; in a dark window, pictures are inverted, and let the page be seen."""
+    figure = draw_curves([Run("a", tmp_path, None, [{"epoch": 1, "dev_loss": 2.0}, {"epoch": 2, "dev_loss": 1.0}])])
+    parts = [table(("run", "BLEU"), [("a", 12.5)], "A caption"), example({"source": marked("a b", "a c")})]
+    sections = {"One": "".join(parts), "Two": picture(figure, "Curves", "Curves of a run")}
+    (tmp_path / "page.html").write_text(page("A report", sections, "Written by <code>tfnmt</code>"), encoding="utf-8")
+    show_as(browser, *SIZE, theme)
+    browser.get((tmp_path / "page.html").as_uri())
+    contrasts = browser.execute_script(CONTRASTS)
+    assert len(contrasts) > 10 and [text for contrast, text in contrasts if contrast < 4.5] == []
+    of_body, of_image = (
+        browser.execute_script(f"return getComputedStyle(document.querySelector('{each}')).{style}")
+        for each, style in (("body", "backgroundColor"), ("img", "filter"))
+    )
+    expected = {"light": ("rgb(255, 255, 255)", "none"), "dark": ("rgb(21, 24, 28)", "invert(1) hue-rotate(180deg)")}
+    assert (of_body, of_image) == expected[theme]
+    corner = (
+        "const c = document.createElement('canvas').getContext('2d'); c.drawImage(document.querySelector('img'), 0, 0)"
+    )
+    assert browser.execute_script(f"{corner}; return c.getImageData(1, 1, 1, 1).data[3]") == 0
+    show_as(browser, *SIZE, "light")
 
 
 def test_a_target_needs_a_source(tmp_path):

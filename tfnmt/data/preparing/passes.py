@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tfnmt.data.lines import count_lines
 from tfnmt.data.preparing.configuration import FilterConfiguration
 from tfnmt.data.preparing.duplicates import PAIRS_AT_ONCE, find_duplicates
 from tfnmt.data.preparing.inputs import Input, Part, read_parts
@@ -42,7 +43,8 @@ def filter_inputs(
     written = read.map_batches(
         functools.partial(_filter, inputs, parts, configuration), batch_size=1, batch_format="pyarrow", num_cpus=1
     )
-    _log(written.iter_rows(), "filtering")
+    counts = [count_lines(files.source) for files in left]
+    _log(written.iter_rows(), "filtering", None if None in counts else sum(filter(None, counts)))
 
 
 def mark_duplicates(ray: ModuleType, parts: Path, names: Sequence[str], pairs: int) -> None:
@@ -57,7 +59,7 @@ def mark_duplicates(ray: ModuleType, parts: Path, names: Sequence[str], pairs: i
         return {"pairs": pairs // ranges}
 
     rows = ray.data.from_items([{"number": number} for number in left], override_num_blocks=len(left))
-    _log(rows.map(find, num_cpus=1).iter_rows(), "finding duplicates")
+    _log(rows.map(find, num_cpus=1).iter_rows(), "finding duplicates", pairs // ranges * len(left))
 
 
 def write_sample(ray: ModuleType, parts: Path, names: Sequence[str], share: float) -> tuple[Path, Path]:
@@ -87,9 +89,10 @@ def write_sample(ray: ModuleType, parts: Path, names: Sequence[str], share: floa
 
 
 def encode_parts(
-    ray: ModuleType, directory: Path, parts: Path, names: Sequence[str], unique: bool, joint: bool
+    ray: ModuleType, directory: Path, parts: Path, names: Sequence[str], pairs: int, unique: bool, joint: bool
 ) -> None:
-    """Pass 4: write the shards of all parts with the tokenizers in a directory, by a process for each processor."""
+    """Pass 4: write the shards of all parts, of so many pairs, with the tokenizers in a directory, by a process for
+    each processor."""
     left = [place for place, name in enumerate(names) if not (directory / f"{name}.json").exists()]
     if not left:
         return
@@ -97,7 +100,7 @@ def encode_parts(
         [{"place": place, "name": names[place]} for place in left], override_num_blocks=len(left)
     )
     written = rows.map(functools.partial(_encode, directory, parts, unique, joint), num_cpus=1)
-    _log(written.iter_rows(), "encoding")
+    _log(written.iter_rows(), "encoding", pairs * len(left) // len(names))
 
 
 def _encode(directory: Path, parts: Path, unique: bool, joint: bool, row: dict[str, Any]) -> dict[str, Any]:
@@ -160,7 +163,7 @@ def _filter(inputs: Sequence[Input], parts: Path, configuration: FilterConfigura
     return pa.table({"pairs": [sum(count["pairs"] for count in counts.values())]})
 
 
-def _log(rows: Iterable[dict[str, Any]], doing: str) -> None:
-    """Take all rows; every ten seconds a line such as "filtering: 400,000 pairs, 50,000 a second"."""
-    for _ in log_counts(rows, doing, "pairs", lambda row: row["pairs"]):
+def _log(rows: Iterable[dict[str, Any]], doing: str, pairs: int | None) -> None:
+    """Take all rows, of so many pairs in all, and tell how far that is."""
+    for _ in log_counts(rows, doing, "pairs", lambda row: row["pairs"], pairs):
         pass

@@ -110,7 +110,7 @@ def _write(ray, directory, inputs, preparation, tokenizers):
         passes.mark_duplicates(ray, parts, names, kept)
     _write_tokenizers(ray, directory, names, kept, preparation, tokenizers)
     joint = preparation.text.joint_vocabulary
-    passes.encode_parts(ray, directory, parts, names, unique, joint)
+    passes.encode_parts(ray, directory, parts, names, kept, unique, joint)
     write_index(directory, parts, inputs, preparation.text)
 
 
