@@ -88,7 +88,7 @@ class ProgressDisplay:
         if terminal and seconds >= self._drawn + _SECONDS_DRAWN:
             self._drawn = seconds
             terminal.draw(self._bar() + self._text(seconds) + more)
-        if seconds >= self._due:
+        if seconds >= self._due and self.done != self.total:  # of the end, what comes next tells
             self._due = _next_due(seconds)
             logger.info("%s%s", self._text(seconds), more, extra={"is_progress": True})
 
