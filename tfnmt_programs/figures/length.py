@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-import matplotlib
 from matplotlib.figure import Figure
 
-from tfnmt.inspection.figures import new_figure, plain_text
+from tfnmt.inspection.figures import COLORS, new_figure, plain_text
 from tfnmt.translation.bleu import translation_scores
 
 Row = tuple[str, int, float]
@@ -42,11 +41,10 @@ def bleu_by_length(
 @plain_text()
 def draw_bleu_by_length(rows_of_models: Mapping[str, Sequence[Row]]) -> Figure:
     """A figure with a line for each model, by name, all over the same sentences."""
-    colors = matplotlib.colormaps["cividis"]  # for colour-blind readers too; so are the markers
     figure = new_figure(7, 4)
     axes = figure.add_subplot(xlabel="words in the source sentence (and how many sentences)", ylabel="BLEU")
     for i, (name, rows) in enumerate(rows_of_models.items()):
-        color = colors(0.85 * i / max(1, len(rows_of_models) - 1))
+        color = COLORS[i % len(COLORS)]
         axes.plot([bleu for _, _, bleu in rows], marker="os^Dv"[i % 5], color=color, label=name)
     labels = [f"{label}\n({count})" for label, count, _ in next(iter(rows_of_models.values()))]
     axes.set_xticks(range(len(labels)), labels)
