@@ -220,6 +220,17 @@ def test_averages_of_accumulated_updates_are_those_of_large_batches():
         np.testing.assert_allclose(value, expected, rtol=1e-5)
 
 
+def test_averages_are_those_of_keras(monkeypatch):
+    """To the last bit."""
+    batches = [(0, 2), (2, 4), (4, 6), (6, 8)]
+    ours = trained(batches, weight_average=0.6).optimizer.variables
+    of_keras = keras.optimizers.Optimizer._update_model_variables_moving_average
+    monkeypatch.setattr(optimizers.Adam, "_update_model_variables_moving_average", of_keras)
+    theirs = trained(batches, weight_average=0.6).optimizer.variables
+    for value, expected in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(value, expected)
+
+
 @pytest.mark.parametrize("options", [{"schedule": "cosine"}, {"warmup_steps": 4}])
 def test_schedules_count_updates_and_not_the_batches_accumulated(options):
     def rate_of_batches(accumulation_steps):

@@ -194,7 +194,9 @@ def _stack(arrays):
 
 def _at(structure, t):
     """What lies at time t in tensors [time, batch, ...]; where memory is aligned, nothing is copied for that."""
-    return tf.nest.map_structure(lambda x: x[t], structure)
+    # x[t], which would make these anew for each.
+    begin, end, strides = tf.stack([t]), tf.stack([t + 1]), tf.constant([1])
+    return tf.nest.map_structure(lambda x: tf.strided_slice(x, begin, end, strides, shrink_axis_mask=1), structure)
 
 
 def _write(arrays, t, values):

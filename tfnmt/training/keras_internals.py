@@ -22,7 +22,7 @@ Of optimizers:
 - `_all_reduce_sum_gradients` sums the gradients of `MirroredStrategy`'s replicas after each was clipped on its own. The
   training step has summed them before, so that one norm is clipped, as with one replica.
 - `_get_current_learning_rate` and `_update_model_variables_moving_average` take every batch for an update, even where
-  gradients are accumulated over several.
+  gradients are accumulated over several; and the latter computes for every weight anew what is the same for all.
 
 Of batches that a strategy divides among replicas:
 
@@ -84,12 +84,18 @@ class OptimizerInternals:
         return super()._get_current_learning_rate()
 
     def _update_model_variables_moving_average(self, trainable_variables):
-        update = super()._update_model_variables_moving_average
         steps = self.gradient_accumulation_steps
         if not steps:
-            return update(trainable_variables)
+            return self._update_averages(trainable_variables)
         is_due = ((self._iterations + 1) % steps == 0) | (self._iterations == 0)  # at first, the average is the weights
-        return keras.ops.cond(is_due, lambda: update(trainable_variables), lambda: None)
+        return keras.ops.cond(is_due, lambda: self._update_averages(trainable_variables), lambda: None)
+
+    def _update_averages(self, trainable_variables):
+        """As Keras's, by fewer operations."""
+        momentum = tf.where(self.iterations == 0, 0.0, self.ema_momentum)
+        rest = 1 - momentum
+        for weight, average in zip(trainable_variables, self._model_variables_moving_average, strict=True):
+            average.assign(momentum * tf.convert_to_tensor(average) + rest * tf.convert_to_tensor(weight))
 
 
 def trained_batches(optimizer: keras.optimizers.Optimizer) -> int:
