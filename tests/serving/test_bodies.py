@@ -45,8 +45,8 @@ def test_a_body_that_grows_when_it_is_decompressed_is_limited():
     "body, encoding, message",
     [
         (b"{}", "gzip", "the body is not compressed by gzip"),
-        (gzip.compress(b"{}")[:-1], "gzip", "is not complete"),
-        (gzip.compress(b"{}") + b"{}", "gzip", "more follows it"),
+        (gzip.compress(b"{}", mtime=0)[:-1], "gzip", "is not complete"),
+        (gzip.compress(b"{}", mtime=0) + b"{}", "gzip", "more follows it"),
         (b"", "gzip", "is not complete"),
         (b"{}", "br", "Content-Encoding br: send the body as it is, or compressed by gzip"),
     ],
