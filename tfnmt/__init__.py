@@ -4,8 +4,6 @@ The names below are imported when they are first used: TensorFlow takes seconds 
 """
 
 import importlib
-import os
-import sys
 
 __version__ = "0.1.0"
 
@@ -29,15 +27,6 @@ _HOMES = {
     "training_batches": "tfnmt.data.pair_batches",
 }
 __all__ = [*_HOMES, "__version__"]
-
-# TensorFlow then makes the operations of a graph in a faster way of its own, which is not its default. The graphs are
-# the same; docs/results.md ("Tracing") has what it gains.
-_FLAG = "TF_FLAG_GRAPH_BUILDING_OPTIMIZATION"
-os.environ.setdefault(_FLAG, "true")
-if "tensorflow" in sys.modules:  # it was imported before, and has read the variable
-    importlib.import_module("tensorflow.core.config.flags").config().graph_building_optimization.reset(
-        os.environ[_FLAG] == "true"
-    )
 
 
 def __getattr__(name):

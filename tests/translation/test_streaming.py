@@ -17,8 +17,10 @@ class Shouting:
         self.ensemble = SimpleNamespace(maximum_source_length=5, source_tokenizer=WordTokenizer(["a", "b"]))
         self.calls = []
 
-    def translate(self, texts, batch_size, prefixes=None):
+    def translate(self, texts, batch_size, prefixes=None, advance=None):
         self.calls.append((texts, batch_size))
+        if advance is not None:
+            advance(len(texts))
         return [prefix + text.upper() for prefix, text in zip(prefixes or [""] * len(texts), texts, strict=True)]
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,8 @@ def test_a_command_that_fails_says_why(tmp_path, monkeypatch):
 def test_processes_of_processes_are_found():
     shell = subprocess.Popen(["sh", "-c", "sleep 1000 & echo; wait"], stdout=subprocess.PIPE)
     shell.stdout.readline()
+    while "sh -c" in (command := next(iter(descendants(shell.pid).values()))):  # it is not `sleep` yet
+        time.sleep(0.01)
     ((sleep, command),) = descendants(shell.pid).items()
     assert command == "sleep 1000 " and replicas(shell.pid) == [] and descendants(sleep) == {}
     subprocess.run(["kill", str(sleep)], check=True)
