@@ -19,6 +19,8 @@ logger = logging.getLogger(__name__)
 
 FIRST_AFTER, SECONDS_BETWEEN, LATER = 10, 10, 60
 """Seconds until the first line in the log, and between lines within the first minute and after it."""
+READING_AFTER = 1
+"""Seconds until the first line in the log about a file that is read: nothing else is heard of a command by then."""
 _SECONDS_DRAWN = 0.2
 """Between two times that the line on a terminal is written."""
 _LOOKS_AFTER = 1024  # items: to look at the clock for each would take longer than to read most
@@ -59,13 +61,16 @@ class ProgressDisplay:
         unit: what is counted.
         total: how many there are, if it is known.
         done: how many are done when it begins.
+        first_after: seconds until the first line in the log.
     """
 
-    def __init__(self, doing: str, unit: str, total: int | None = None, done: int = 0):
+    def __init__(
+        self, doing: str, unit: str, total: int | None = None, done: int = 0, first_after: float = FIRST_AFTER
+    ):
         self.doing, self.unit, self.total = doing, unit, total
         self.before = self.done = done
         self.began = time.monotonic()
-        self._due, self._drawn = float(FIRST_AFTER), 0.0
+        self._due, self._drawn = first_after, 0.0
 
     def __enter__(self) -> Self:
         """Itself."""
@@ -117,7 +122,7 @@ def log_progress(items: Iterable[Item], doing: str, total: int | None = None, li
         total: the number of lines, if it is known.
         lines_each: how many lines are in an item, a power of 2.
     """
-    with ProgressDisplay(doing, "lines", total) as display:
+    with ProgressDisplay(doing, "lines", total, first_after=READING_AFTER) as display:
         waiting = 0
         for item in items:
             yield item
