@@ -18,6 +18,7 @@ from tfnmt.commands.serve import export_to, folder_of_servables
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
 from tfnmt.training.model_directory import save_configuration, save_tokenizers, save_weights
+from tfnmt.translation import int8_weights
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.shortlist import Shortlist
 from tfnmt_programs.asking import grpc_asker, rest_asker
@@ -87,6 +88,29 @@ def test_quantized_weights_are_compared_with_the_same_search(small_model, tmp_pa
     assert "texts  60\n" in figures
     (equal,) = (int(line.split()[-1]) for line in figures.splitlines() if "equal outputs" in line)
     assert equal > 54
+
+
+def test_products_that_are_faster_in_float32_are_exported_so(small_model, tmp_path, monkeypatch, logged):
+    directory = tmp_path / "model"
+    save_tokenizers(small_model, directory)
+    save_configuration(small_model, directory)
+    save_weights(small_model, directory)
+    monkeypatch.setattr(int8_weights, "is_faster_in_float32", lambda matrix: matrix.shape[1] == 24)
+    searches = []
+
+    def created(models, search, *further):
+        searches.append(search)
+        raise UserError("enough")
+
+    monkeypatch.setattr("tfnmt.models.create_servable", created)
+    for precision in ("int8", "float32"):
+        with pytest.raises(UserError, match="enough"):
+            call("export", "--model", directory, "--name", "small", "--precision", precision)
+    chosen = searches[0].float32_products
+    assert chosen == ((8, 24),)
+    assert searches[1].float32_products == ()
+    told = "multiplied in float32, since that is faster here than int8: matrices of 8 x 24"
+    assert [line for line in logged() if "float32" in line] == [told]
 
 
 def test_client(echoes, tmp_path, start, asked):

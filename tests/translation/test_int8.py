@@ -6,9 +6,12 @@ import tensorflow as tf
 
 from tests.translation.test_searcher import SOURCES, TARGETS, TEXTS, made, texts_of
 from tfnmt.errors import UserError
-from tfnmt.layers import int8
+from tfnmt.layers import int8, int8_timing
 from tfnmt.layers.int8 import Int8Matrix
-from tfnmt.translation.scoring import Scorer
+from tfnmt.quantization import StoredWeights
+from tfnmt.translation import int8_weights
+from tfnmt.translation.ensemble import Ensemble
+from tfnmt.translation.scoring import Scorer, log_probabilities
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
 
@@ -110,3 +113,50 @@ def test_it_is_refused_where_there_is_none(monkeypatch):
     with pytest.raises(UserError, match="precision=int8: this processor, .* choose float32 or bfloat16"):
         Searcher(made(), SearchConfiguration(precision="int8"))
     Searcher(made(), SearchConfiguration(precision="bfloat16")).translate(SOURCES[:1])
+
+
+def test_products_left_in_float32():
+    """Those of the sizes that are told, with the numbers that are stored; the others stay as they are."""
+    model = made(sharpness=1.5, tied_embeddings=True)
+    ensemble = Ensemble(model)
+    weights = ensemble.int8_weights()
+    sizes = {tuple(matrix.shape) for _, matrix in weights._matrices()}
+    some = (min(sizes), max(sizes))
+    mixed = ensemble.int8_weights(some)
+    assert {tuple(matrix.shape) for _, matrix in mixed._matrices()} == sizes - set(some)
+    assert mixed is ensemble.int8_weights(some)
+
+    def scores(weights):
+        with weights.in_use([model]):
+            log_p, _ = log_probabilities(ensemble, tf.constant(SOURCES[:20]), tf.constant(TARGETS[:20]))
+        return log_p
+
+    none_left = ensemble.int8_weights(tuple(sizes))
+    assert not list(none_left._matrices())
+    stored = StoredWeights([model], "int8")
+    np.testing.assert_allclose(scores(none_left), scores(stored), atol=1e-5)
+    in_int8, in_both = scores(weights), scores(mixed)
+    assert 0 < np.abs(in_both - in_int8).mean() < 0.05
+
+
+def test_what_is_faster_in_float32_is_measured(monkeypatch):
+    """By a tenth at least, of the least times; all matrices of one size are measured once."""
+    times = iter([9.0, 9.0, *[1.2, 1.0] * int8_timing.ROUNDS])
+    monkeypatch.setattr(int8_timing, "_seconds", lambda product, x: next(times))
+    matrix = quantized(np.ones([4, 3], np.float32), 1.0)
+    assert int8_timing.is_faster_in_float32(matrix)
+    times = iter([9.0, 9.0, *[1.2, 1.0] * (int8_timing.ROUNDS - 1), 1.05, 1.0])
+    assert not int8_timing.is_faster_in_float32(matrix)
+    measured = []
+    monkeypatch.setattr(int8_weights, "is_faster_in_float32", lambda matrix: measured.append(matrix) or True)
+    weights = Ensemble(made()).int8_weights()
+    assert len(weights.sizes_faster_in_float32()) == len(measured) < len(list(weights._matrices()))
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_both_ways_that_are_timed_compute_the_same(transposed, monkeypatch):
+    rng = np.random.default_rng(1)
+    found = []
+    monkeypatch.setattr(int8_timing, "_seconds", lambda product, x: found.append(product(x).numpy()) or 1.0)
+    int8_timing.is_faster_in_float32(quantized(rng.normal(size=(37, 21)).astype(np.float32), 1.0, transposed))
+    np.testing.assert_allclose(found[0], found[1], atol=1e-5)

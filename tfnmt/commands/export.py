@@ -1,12 +1,15 @@
 """Export a trained model, or several as an ensemble, as the next version of a servable: OUTPUT/NAME/VERSION."""
 
 import argparse
+import logging
 from typing import TextIO
 
 from tfnmt.commands.figures import print_figures
 from tfnmt.commands.parser import CommandParser, model_directory, positive
 from tfnmt.commands.search_options import add_search_options, search_configuration
 from tfnmt.errors import UserError
+
+logger = logging.getLogger(__name__)
 
 
 def add_options(parser: CommandParser) -> None:
@@ -60,6 +63,8 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     search = search_configuration(arguments)
     shortlist = load_shortlist(arguments.shortlist) if arguments.shortlist else None
     with log_waiting(f"exporting {arguments.name}"):
+        if search.precision == "int8" and models[0].kind == "translator":
+            search = search.replace(float32_products=_faster_in_float32(models))
         servable = create_servable(models, search, arguments.quantize, shortlist)
         path = export(servable, arguments.output, arguments.name)
     print(path, file=output)
@@ -71,6 +76,17 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         exact = search.replace(precision="float32")
         whole = create_servable(models, exact, shortlist=shortlist)
         print_figures(compare_with_float32(path, whole, texts, references, arguments.bleu_tokenize), False, output)
+
+
+def _faster_in_float32(models):
+    """The sizes of matrices that this machine multiplies faster in float32 than in int8."""
+    from tfnmt.translation.ensemble import Ensemble
+
+    sizes = Ensemble(models).int8_weights().sizes_faster_in_float32()
+    if sizes:
+        matrices = ", ".join(f"{rows} x {columns}" for rows, columns in sizes)
+        logger.info("multiplied in float32, since that is faster here than int8: matrices of %s", matrices)
+    return sizes
 
 
 def _pairs(arguments):

@@ -1,5 +1,6 @@
 """One translator or several as one (an ensemble): their step function, over which searches run."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,17 +36,18 @@ class Ensemble(tf.Module):
             self.target_tokenizer = self.source_tokenizer  # of a joint vocabulary: one in memory, and in a SavedModel
         self.maximum_source_length = min(model.configuration.maximum_source_length for model in self.models)
         self.has_attention = all(model.configuration.attention != "none" for model in self.models)
-        self._int8_weights: Int8Weights | None = None
+        self._int8_weights = functools.cache(functools.partial(Int8Weights, self.models))
 
-    def int8_weights(self) -> Int8Weights:
+    def int8_weights(self, float32_products: tuple[tuple[int, int], ...] = ()) -> Int8Weights:
         """A copy of the models' weights, as they are when this is first called, for products in int8.
 
+        Args:
+            float32_products: sizes [in, out] of matrices that are multiplied in float32 all the same.
+
         Raises:
-            UserError: this machine has none.
+            UserError: this machine has no products in int8.
         """
-        if self._int8_weights is None:
-            self._int8_weights = Int8Weights(self.models)
-        return self._int8_weights
+        return self._int8_weights(float32_products)
 
     def source_ids(self, texts: tf.Tensor) -> tf.Tensor:
         """Strings [batch] → int32 [batch, source_length]: tokens, END, padding; as many as all models read."""

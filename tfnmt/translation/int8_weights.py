@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfnmt.layers.bounds import Bounds, decoder_bounds, encoder_bounds
 from tfnmt.layers.int8 import LEVELS, Int8Matrix, int8_matrices, require_int8
+from tfnmt.layers.int8_timing import is_faster_in_float32
 from tfnmt.quantization import StoredWeights
 
 
@@ -16,12 +17,13 @@ class Int8Weights(StoredWeights):
 
     Args:
         models: `Translator`s.
+        float32_products: sizes [in, out] of matrices that are stored as int8 too, but multiplied in float32.
 
     Raises:
         UserError: this machine has no products in int8.
     """
 
-    def __init__(self, models: Sequence[keras.Model]):
+    def __init__(self, models: Sequence[keras.Model], float32_products: Sequence[tuple[int, int]] = ()):
         require_int8()
         super().__init__(models, "int8")
         bounds: Bounds = {}
@@ -30,17 +32,28 @@ class Int8Weights(StoredWeights):
         # (bound or None,) of a matrix that is multiplied in int8; None of any other weight.
         of_weights = (id(weight) for model in models for weight in model.weights)
         self._bounds = [(bounds[key],) if key in bounds else None for key in of_weights]
+        for i, matrix in self._matrices():
+            if tuple(matrix.shape) in float32_products:
+                self._bounds[i] = None
+
+    def sizes_faster_in_float32(self) -> tuple[tuple[int, int], ...]:
+        """The sizes [in, out] of those matrices whose products this machine computes faster in float32, as
+        measured."""
+        by_size = {tuple(matrix.shape): matrix for _, matrix in self._matrices()}
+        return tuple(size for size in sorted(by_size) if is_faster_in_float32(by_size[size]))
 
     @contextlib.contextmanager
     def in_use(self, models: Sequence[keras.Model]) -> Iterator[None]:
         """`with weights.in_use(models):` the same models compute with the stored weights within it, in int8."""
-        matrices, others = {}, []
-        weights = (weight for model in models for weight in model.weights)
-        for weight, stored, bound in zip(weights, self._stored, self._bounds, strict=True):
-            if bound is None:
-                others.append((weight, stored()))
-            else:
-                values, limits = tf.convert_to_tensor(stored.value), LEVELS * tf.reshape(stored.scale, [-1])
-                matrices[id(weight)] = Int8Matrix(values, limits, *bound, transposed=stored.is_table)
+        weights = [weight for model in models for weight in model.weights]
+        matrices = {id(weights[i]): matrix for i, matrix in self._matrices()}
+        others = [(weights[i], self._stored[i]()) for i, bound in enumerate(self._bounds) if bound is None]
         with keras.StatelessScope(state_mapping=others), int8_matrices(matrices):
             yield
+
+    def _matrices(self) -> Iterator[tuple[int, Int8Matrix]]:
+        """Those that are multiplied in int8, each with its position among the weights."""
+        for i, (stored, bound) in enumerate(zip(self._stored, self._bounds, strict=True)):
+            if bound is not None:
+                values, limits = tf.convert_to_tensor(stored.value), LEVELS * tf.reshape(stored.scale, [-1])
+                yield i, Int8Matrix(values, limits, *bound, transposed=stored.is_table)

@@ -43,6 +43,12 @@ class SearchConfiguration(BeamConfiguration, SampleConfiguration):
         "float32",
         description="of matrix products: bfloat16 of the decoder's, fast where the processor supports it; int8 of all",
     )
+    float32_products: tuple[tuple[int, int], ...] = Field(
+        (),
+        description="with precision=int8: sizes [in, out] of matrices that are multiplied in float32 all the same,"
+        " since that is faster; measured by export",
+        strict=False,
+    )
     alignments: bool = Field(False, description="return the attention of every token and the alignment of words too")
 
     @model_validator(mode="after")

@@ -75,7 +75,7 @@ class Searcher(tf.Module):
             allowed = "false or 0 for a model without attention"
             require(self.ensemble.has_attention or not getattr(c, key), key, getattr(c, key), allowed)
         self._with_attention = c.alignments or c.replace_unknown or c.coverage_penalty > 0
-        self._weights = self.ensemble.int8_weights() if c.precision == "int8" else None
+        self._weights = self.ensemble.int8_weights(c.float32_products) if c.precision == "int8" else None
         self._functions = functools.cache(self._new_function)  # a SavedModel must not keep those that were traced here
 
     def find(

@@ -65,7 +65,9 @@ class TranslatorServable(tf.Module):
         self._untracked = _Untracked(ensemble)
         self.tokenizers = [ensemble.source_tokenizer, ensemble.target_tokenizer]
         self.weights = (
-            ensemble.int8_weights() if self._multiplies_in_int8 else StoredWeights(ensemble.models, precision)
+            ensemble.int8_weights(search.float32_products)
+            if self._multiplies_in_int8
+            else StoredWeights(ensemble.models, precision)
         )
         self._untracked.best = _traced(lambda text: self._find(searcher, text), "text")
         self._untracked.completed = _traced(
