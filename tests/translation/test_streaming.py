@@ -73,9 +73,19 @@ def test_long_lines_are_cut_with_a_warning(logged):
     model = Shouting()
     lines = [b"a b a b a\n", b"a b a b a b\n", b"abababababab\n", b"x" * 1_000_000 + b"\n", b"a " * 500_000 + b"\n"]
     assert len(list(translate_stream(model, lines, 1))) == 5
-    warnings = logged()
+    *warnings, unknown = logged()
     assert warnings == [
         f"standard input, line {i}: too long, only its first 5 tokens are translated" for i in (2, 4, 5)
     ]
+    assert unknown.endswith(f"such as abababababab {'x' * 30}")
     ((texts, *_),) = model.calls
     assert max(map(len, texts)) < 1000, "no million characters are kept"
+
+
+def test_tokens_that_the_model_does_not_know_are_told_in_the_end(logged):
+    lines = [b"a b\n", b"a cat b\n", b"a cat\n", b"\n", b"six new words\n", b"c d e\n"] * 2
+    assert len(list(translate_stream(Shouting(), lines, 1))) == 12
+    told = "not in the model's vocabulary, so read as <unk>: 16 of 26 tokens, such as cat six new words c"
+    assert logged() == [told]
+    assert len(translated([b"a b a\n", b"\n"])) == 2
+    assert logged() == []

@@ -11,6 +11,7 @@ from tfnmt.text.framing import LONGEST_TOKEN
 from tfnmt.text.tokenizers import Tokenizer
 from tfnmt.translation.postprocessing import Translations
 from tfnmt.translation.searcher import Searcher
+from tfnmt.translation.unknown_tokens import UnknownTokens
 
 logger = logging.getLogger(__name__)
 
@@ -52,13 +53,19 @@ def windows(
     prefixes: Iterable[str] | None = None,
     batches: int = WINDOW,
 ) -> Iterator[tuple[list[str], list[str] | None]]:
-    """The texts of so many batches, and their prefixes or None; arguments and errors as for `translate_stream`."""
+    """The texts of so many batches, and their prefixes or None; arguments and errors as for `translate_stream`.
+
+    After the last of them, a warning is logged if there were tokens that the model does not know.
+    """
     tokenizer, maximum_length = searcher.ensemble.source_tokenizer, searcher.ensemble.maximum_source_length
     sentences = truncate_long(decode_lines(lines, "standard input"), tokenizer, maximum_length, "standard input")
     pairs = zip(sentences, itertools.repeat(None)) if prefixes is None else _with_prefixes(sentences, prefixes)
+    unknown = UnknownTokens(tokenizer)
     for window in batch_lines(pairs, batches * batch_size):
         texts, of_window = map(list, zip(*window, strict=True))
         yield texts, None if prefixes is None else of_window
+        unknown.add(texts)
+    unknown.log()
 
 
 def truncate_long(

@@ -1,0 +1,48 @@
+"""Which tokens of a text a model does not know: all of them are one and the same to it."""
+
+import logging
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from tfnmt.text.tokenizers import UNKNOWN, Tokenizer
+
+logger = logging.getLogger(__name__)
+
+EXAMPLES = 5
+LONGEST_EXAMPLE = 30
+
+
+class UnknownTokens:
+    """Counts those of the texts that it is given.
+
+    Args:
+        tokenizer: of the source.
+    """
+
+    def __init__(self, tokenizer: Tokenizer):
+        self._tokenizer = tokenizer
+        self._tokens = self._unknown = 0
+        self._examples: dict[str, None] = {}
+
+    def add(self, texts: Sequence[str]) -> None:
+        """Count those of texts."""
+        text = tf.constant(list(texts), tf.string)
+        is_unknown = self._tokenizer.encode(text).flat_values == UNKNOWN
+        self._tokens += int(tf.size(is_unknown))
+        unknown = int(tf.math.count_nonzero(is_unknown))
+        self._unknown += unknown
+        if unknown and len(self._examples) < EXAMPLES:
+            written = tf.boolean_mask(self._tokenizer.surface_forms(text).flat_values, is_unknown)
+            found = dict.fromkeys(token.decode(errors="replace")[:LONGEST_EXAMPLE] for token in written.numpy())
+            self._examples = dict(list((self._examples | found).items())[:EXAMPLES])
+
+    def log(self) -> None:
+        """A warning, if there are any."""
+        if self._unknown:
+            logger.warning(
+                "not in the model's vocabulary, so read as <unk>: %s of %s tokens, such as %s",
+                f"{self._unknown:,}",
+                f"{self._tokens:,}",
+                " ".join(self._examples),
+            )
