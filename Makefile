@@ -68,7 +68,9 @@ figures: environment
 	$(if $(COMPARED),$(TFNMT) report $(COMPARED) --source $(SOURCE) --target $(TARGET) --output report.html \
 		--picture docs/figures/report.png)
 	$(if $(BOARD),$(TFNMT) screenshots --model $(BOARD) --output docs/figures)
-	$(TFNMT) screenshots --page --output docs/figures
+	$(MAKE) docs
+	$(TFNMT) report sample-en-de sample-en-de-summary --output site/report.html
+	$(TFNMT) screenshots --page --report site/report.html --site site --output docs/figures
 
 models: environment
 	$(RUN) -m tfnmt_programs.pretraining
