@@ -1,9 +1,10 @@
 """Drawn signs, the small network of the post's Figure 5, inception, and features made by hand or learned."""
 
+import keras
 import numpy as np
 import pytest
 
-from tfnmt_programs.concepts.convolutional_network import accuracy, feature_maps, sign_network, train
+from tfnmt_programs.concepts.convolutional_network import accuracy, dead_units, feature_maps, sign_network, train
 from tfnmt_programs.concepts.inception import BRANCHES, directly, inception_module, multiplications, reduced_first
 from tfnmt_programs.concepts.learned_features import edge_strengths, regression_accuracy, what_excites
 from tfnmt_programs.concepts.pooling import pool
@@ -43,6 +44,23 @@ def test_the_network_has_the_shapes_of_figure_5(network):
 
 def test_the_network_learns(network):
     assert accuracy(network, *some_signs(200, seed=2)) > 2.5 / len(SIGNS)
+
+
+def test_dead_units_are_counted(network):
+    pictures, _ = some_signs(20, seed=2)
+    alive = dead_units(network, pictures)
+    copied = keras.models.clone_model(network)
+    copied.set_weights(network.get_weights())
+    bias = copied.get_layer("kernels_2").bias
+    bias.assign(np.full(10, -1e6))
+    assert dead_units(copied, pictures) == 10 + dead_in_first(network, pictures)
+    bias.assign(np.full(10, 1e6))
+    assert dead_units(copied, pictures) == dead_in_first(network, pictures) <= alive
+
+
+def dead_in_first(network, pictures):
+    answers = feature_maps(network, pictures)["kernels_1"]
+    return sum(not answers[..., k].any() for k in range(4))
 
 
 def test_what_excites_shows_patches_of_the_pictures(network):
