@@ -1,22 +1,28 @@
 """ListOps: values by hand, expressions in brackets, and drawn at random."""
 
+import itertools
+import math
 import random
+from collections import Counter
 from itertools import islice
 
+import numpy as np
 import pytest
 
 from tfnmt.data.tasks import listops
 from tfnmt.data.tasks.listops import (
+    LIST_PROBABILITY,
     MAXIMUM_DEPTH,
     OPERATORS,
-    TooLongError,
     draw,
     draw_lines,
+    draw_of_length,
     evaluate,
     expressions,
     to_text,
     words_of,
 )
+from tfnmt.data.tasks.listops_lengths import Lengths
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import from_brackets, to_brackets
 
@@ -75,8 +81,50 @@ def test_numbers_of_words_and_arguments():
     drawn = [words_of(draw(rng, arguments=(4, 4))) for _ in range(20_000)]
     one, two = drawn.count(6), drawn.count(11)
     assert abs(len(few) / len(lines) - one / (one + two)) < 0.1
-    with pytest.raises(TooLongError):
-        draw(random.Random(1), levels=5, arguments=(99, 99), most_words=0)
+
+
+def test_lengths_are_as_probable_as_drawn_ones():
+    """Here all shapes of at most two levels and 17 words are listed, with the probability of each."""
+
+    def shapes(levels):
+        """(probability, number of words) of every shape."""
+        yield 1.0 if levels == 0 else 1 - LIST_PROBABILITY, 1
+        if levels:
+            for count in (2, 3):
+                for arguments in itertools.product(list(shapes(levels - 1)), repeat=count):
+                    p, words = zip(*arguments, strict=True)
+                    yield LIST_PROBABILITY / 2 * math.prod(p), 2 + sum(words)
+
+    expected = np.zeros(18)
+    for p, words in shapes(2):
+        expected[words] += p
+    assert expected.sum() == pytest.approx(1)
+    np.testing.assert_allclose(Lengths(LIST_PROBABILITY, (2, 3), 2, 17)._of_several[-1][1], expected, atol=1e-12)
+
+
+def test_expressions_of_one_length_have_all_shapes_with_their_probability():
+    lengths, rng = Lengths(LIST_PROBABILITY, (2, 3), 2, 17), random.Random(1)
+    of_length = Counter(shape(draw_of_length(rng, lengths, 2, 8)) for _ in range(4000))
+    drawn = (draw(rng, arguments=(2, 3), levels=2) for _ in range(200_000))
+    expected = Counter(shape(expression) for expression in drawn if words_of(expression) == 8)
+    assert len(expected) > 4 and set(of_length) == set(expected)
+    for key, count in expected.items():
+        assert of_length[key] / 4000 == pytest.approx(count / expected.total(), abs=0.04)
+
+
+def shape(expression):
+    return 0 if isinstance(expression, int) else tuple(map(shape, expression[1:]))
+
+
+def test_expressions_of_a_thousand_words():
+    """One of 70,000 has 900 to 1,000 words."""
+    lines = list(islice(draw_lines(11, words=(900, 1000)), 5))
+    for value, text in (line.split("\t") for line in lines):
+        assert 900 <= len(from_brackets(text)[0]) <= 1000
+        assert value in "0123456789"
+    assert list(islice(draw_lines(11, words=(900, 1000)), 5)) == lines
+    with pytest.raises(UserError, match="no expression has 2 to 3 words: ask for other numbers of levels or arguments"):
+        next(draw_lines(1, words=(2, 3)))
 
 
 def test_no_expression_twice_and_none_that_is_excluded():

@@ -8,13 +8,13 @@ drawn uniformly. A list is a tuple `(operator, argument, ...)`, a digit an integ
 """
 
 import random
-import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
 from tfnmt.data.examples import Example, SentenceReader, SkippedExampleError
 from tfnmt.data.lines import read_lines
+from tfnmt.data.tasks.listops_lengths import Lengths
 from tfnmt.data.tasks.task import Task
 from tfnmt.errors import UserError
 
@@ -54,16 +54,11 @@ class ListOps(Task):
         return f"{evaluate(expression)}\t{to_text(expression)}"
 
 
-class TooLongError(Exception):
-    """An expression has more words than are allowed."""
-
-
 def draw(
     rng: random.Random,
     operators: Sequence[str] = tuple(OPERATORS),
     arguments: tuple[int, int] = ARGUMENTS,
     levels: int = MAXIMUM_DEPTH - 1,
-    most_words: int = sys.maxsize,
 ) -> Expression:
     """A random expression.
 
@@ -72,25 +67,28 @@ def draw(
         operators: those of the lists.
         arguments: the fewest and the most of a list.
         levels: lists within each other at most.
-        most_words: words at most: operators, digits and closing brackets.
-
-    Raises:
-        TooLongError: it would have more words; it is drawn no further.
     """
-    words = 0
+    if levels == 0 or rng.random() >= LIST_PROBABILITY:
+        return rng.randrange(10)
+    count = rng.randint(*arguments)
+    return rng.choice(operators), *(draw(rng, operators, arguments, levels - 1) for _ in range(count))
 
-    def drawn(levels):
-        nonlocal words
-        is_list = levels > 0 and rng.random() < LIST_PROBABILITY
-        words += 2 if is_list else 1
-        if words > most_words:
-            raise TooLongError
-        if not is_list:
-            return rng.randrange(10)
-        count = rng.randint(*arguments)
-        return rng.choice(operators), *(drawn(levels - 1) for _ in range(count))
 
-    return drawn(levels)
+def draw_of_length(rng: random.Random, lengths: Lengths, levels: int, words: int) -> Expression:
+    """A random expression of so many words, as probable as it is among those that `draw` gives.
+
+    Args:
+        rng: decides which.
+        lengths: of the numbers of arguments, with at least so many levels and words.
+        levels: lists within each other at most.
+        words: operators, digits and closing brackets.
+    """
+    if words == 1:
+        return rng.randrange(10)
+    operator = rng.choice(tuple(OPERATORS))
+    return operator, *(
+        draw_of_length(rng, lengths, levels - 1, own) for own in lengths.of_arguments(rng, levels, words)
+    )
 
 
 def words_of(expression: Expression) -> int:
@@ -124,7 +122,7 @@ def draw_lines(
     exclude: Collection[str] = (),
     levels: int = MAXIMUM_DEPTH - 1,
     arguments: tuple[int, int] = ARGUMENTS,
-    words: tuple[int, int] = (1, sys.maxsize),
+    words: tuple[int, int] | None = None,
 ) -> Iterator[str]:
     """Lines of a ListOps file, without end: all expressions differ, and none is in `exclude`.
 
@@ -132,29 +130,37 @@ def draw_lines(
         seed: decides which.
         exclude: expressions that must not occur.
         levels, arguments: as for `draw`.
-        words: the fewest and the most of an expression. Others are drawn and not used, so the rest is as frequent as it
-            would be among them.
+        words: the fewest and the most of an expression; each is as frequent as it would be among all. None: any.
 
     Raises:
-        UserError: no new expression was found.
+        UserError: no new expression was found, or none has so many words.
     """
     rng = random.Random(seed)
     seen = set(exclude)
+    lengths = words and Lengths(LIST_PROBABILITY, arguments, levels, words[1])
+
+    def drawn():
+        if not lengths:
+            return draw(rng, arguments=arguments, levels=levels)
+        number = lengths.draw(rng, *words)
+        if number is None:
+            fewest, most = words
+            raise UserError(
+                f"no expression has {fewest:,} to {most:,} words: ask for other numbers of levels or arguments"
+            )
+        return draw_of_length(rng, lengths, levels, number)
+
     while True:
-        expression, text = _draw_new(rng, seen, levels, arguments, words)
+        expression, text = _new(drawn, seen)
         seen.add(text)
         yield f"{evaluate(expression)}\t{text}"
 
 
-def _draw_new(rng, seen, levels, arguments, words):
+def _new(drawn, seen):
     """An expression that is not in `seen`, and its text."""
-    fewest, most = words
     for _ in range(MAXIMUM_REPEATED_DRAWS):
-        try:
-            expression = draw(rng, arguments=arguments, levels=levels, most_words=most)
-        except TooLongError:
-            continue
-        if words_of(expression) >= fewest and (text := to_text(expression)) not in seen:
+        expression = drawn()
+        if (text := to_text(expression)) not in seen:
             return expression, text
     raise UserError(
         f"no new expression in {MAXIMUM_REPEATED_DRAWS:,} draws after {len(seen):,}: "
