@@ -125,6 +125,9 @@ def test_expressions_of_a_thousand_words():
     assert list(islice(draw_lines(11, words=(900, 1000)), 5)) == lines
     with pytest.raises(UserError, match="no expression has 2 to 3 words: ask for other numbers of levels or arguments"):
         next(draw_lines(1, words=(2, 3)))
+    with pytest.raises(UserError, match="expressions of 10,001 words: at most 10,000 can be asked for"):
+        next(draw_lines(1, words=(200, 10_001)))
+    assert next(draw_lines(1, words=(1, 1))).split("\t")[0] in "0123456789"
 
 
 def test_no_expression_twice_and_none_that_is_excluded():

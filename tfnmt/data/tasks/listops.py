@@ -30,6 +30,8 @@ ARGUMENTS = (2, 5)
 MAXIMUM_DEPTH = 20
 # Few levels have few expressions. After this number of draws in a row with nothing to use, there may be no others.
 MAXIMUM_REPEATED_DRAWS = 100_000
+# Of expressions whose number of words is asked for: computing how probable each number is takes some ten seconds then.
+MAXIMUM_WORDS = 10_000
 
 Expression = int | tuple
 
@@ -133,8 +135,10 @@ def draw_lines(
         words: the fewest and the most of an expression; each is as frequent as it would be among all. None: any.
 
     Raises:
-        UserError: no new expression was found, or none has so many words.
+        UserError: no new expression was found, or none has so many words; more than `MAXIMUM_WORDS` are asked for.
     """
+    if words and words[1] > MAXIMUM_WORDS:
+        raise UserError(f"expressions of {words[1]:,} words: at most {MAXIMUM_WORDS:,} can be asked for")
     rng = random.Random(seed)
     seen = set(exclude)
     lengths = words and Lengths(LIST_PROBABILITY, arguments, levels, words[1])
