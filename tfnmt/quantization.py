@@ -17,18 +17,18 @@ class StoredWeights(tf.Module):
     Args:
         models: Keras models, already built.
         precision: one of `PRECISIONS`. "none" keeps float32. "float16" halves the matrices. "int8" quarters them: each
-            column (each row of an embedding) is int8 (−127 to 127) times a float32 scale of its own.
-            Vectors stay float32.
+            column (each row of an embedding) is int8 times a float32 scale of its own. Vectors stay float32.
+        levels: with "int8", the largest of a column, and minus the smallest.
 
     Raises:
         UserError: there is no such precision.
     """
 
-    def __init__(self, models: Sequence[keras.Model], precision: str = "none"):
+    def __init__(self, models: Sequence[keras.Model], precision: str = "none", levels: int = 127):
         super().__init__(name="weights")
         if precision not in PRECISIONS:
             raise UserError(f"quantize={precision}: allowed is one of {', '.join(PRECISIONS)}")
-        self._stored = [_stored(weight, precision) for model in models for weight in model.weights]
+        self._stored = [_stored(weight, precision, levels) for model in models for weight in model.weights]
 
     def in_use(self, models: Sequence[keras.Model]) -> keras.StatelessScope:
         """`with weights.in_use(models):` the same models compute with the stored weights within it."""
@@ -47,9 +47,9 @@ class _Cast(tf.Module):
 
 
 class _Scaled(tf.Module):
-    def __init__(self, value, axis):
+    def __init__(self, value, axis, levels):
         super().__init__()
-        scale = np.maximum(np.abs(value).max(axis=axis, keepdims=True), 1e-30) / 127
+        scale = np.maximum(np.abs(value).max(axis=axis, keepdims=True), 1e-30) / levels
         self.scale = tf.Variable(scale, trainable=False, dtype=tf.float32)
         self.value = tf.Variable(np.round(value / scale), trainable=False, dtype=tf.int8)
         self.is_table = axis == 1
@@ -58,11 +58,11 @@ class _Scaled(tf.Module):
         return tf.cast(self.value, tf.float32) * self.scale
 
 
-def _stored(weight, precision):
+def _stored(weight, precision, levels):
     value = np.asarray(weight.numpy(), np.float32)
     if precision == "none" or value.ndim < 2:
         return _Cast(value, tf.float32)
     if precision == "float16":
         limit = float(np.finfo(np.float16).max)
         return _Cast(np.clip(value, -limit, limit), tf.float16)
-    return _Scaled(value, axis=1 if weight.path.endswith("embeddings") else 0)
+    return _Scaled(value, 1 if weight.path.endswith("embeddings") else 0, levels)

@@ -1,6 +1,7 @@
 """Exported models that multiply in int8: what they give, how large they are, and where they are refused."""
 
 import json
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -11,7 +12,7 @@ from tests.serving.conftest import made
 from tests.serving.test_export import CORE_OPERATIONS, TEXT_OPERATIONS, TEXTS, operations, saved_graphs
 from tfnmt.errors import UserError
 from tfnmt.layers import int8
-from tfnmt.layers.int8 import require_int8
+from tfnmt.layers.int8 import require_int8, weight_levels
 from tfnmt.serving.export import export
 from tfnmt.serving.limits import Limits
 from tfnmt.serving.options import BatchingOptions
@@ -57,6 +58,7 @@ def test_its_operations(exported):
     assert operations(saved_graphs(exported).graph_def) - allowed <= {"HashTableV2", "LookupTableImportV2", "FloorDiv"}
     description = json.loads((exported / "assets.extra" / "tfnmt.json").read_text())
     assert description["quantize"] == description["search"]["precision"] == "int8"
+    assert description["int8_levels"] == weight_levels()
 
 
 def test_its_weights_take_a_quarter(model, exported):
@@ -69,11 +71,34 @@ def test_what_does_not_go_together(model):
         TranslatorServable([model], SEARCH, "float16")
 
 
+def load(path):
+    """The version of that folder, as the server loads it."""
+    with ThreadPoolExecutor(1) as pool:
+        return Version(path, pool, pool, BatchingOptions(), Limits(), lambda rows: None, lambda seconds: None)
+
+
 def test_a_machine_without_it_refuses_the_version(exported, monkeypatch):
-    monkeypatch.setattr(int8, "_has_int8", lambda: False)
-    with ThreadPoolExecutor(1) as pool, pytest.raises(UserError, match="^precision=int8: .* when it is exported$"):
-        Version(exported, pool, pool, BatchingOptions(), Limits(), lambda rows: None, lambda seconds: None)
+    monkeypatch.setattr(int8, "_is_exact", lambda levels: False)
+    with pytest.raises(UserError, match="^precision=int8: .* when it is exported$"):
+        load(exported)
+
+
+def test_a_machine_without_vnni_refuses_weights_of_eight_bits(exported, monkeypatch, tmp_path):
+    """And takes those of seven. A folder of before does not say how many it has, and has eight."""
+    monkeypatch.setattr(int8, "_is_exact", lambda levels: levels <= 64)
+    path = tmp_path / "1"
+    shutil.copytree(exported, path)
+    file = path / "assets.extra" / "tfnmt.json"
+    told = json.loads(file.read_text())
+    del told["int8_levels"]
+    for levels in ({}, {"int8_levels": 127}):
+        file.write_text(json.dumps(told | levels))
+        with pytest.raises(UserError, match="^precision=int8: this processor has no VNNI"):
+            load(path)
+    file.write_text(json.dumps(told | {"int8_levels": 64}))
+    load(path)
 
 
 def test_this_machine_has_it():
-    require_int8()
+    """As every x86-64 has, with weights of seven bits if not of eight."""
+    require_int8(int8.REDUCED_LEVELS)

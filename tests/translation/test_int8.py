@@ -7,7 +7,7 @@ import tensorflow as tf
 from tests.translation.test_searcher import SOURCES, TARGETS, TEXTS, made, texts_of
 from tfnmt.errors import UserError
 from tfnmt.layers import int8, int8_timing
-from tfnmt.layers.int8 import Int8Matrix
+from tfnmt.layers.int8 import Int8Matrix, require_int8, weight_levels
 from tfnmt.quantization import StoredWeights
 from tfnmt.translation import int8_weights
 from tfnmt.translation.ensemble import Ensemble
@@ -16,20 +16,23 @@ from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
 
 
-def quantized(matrix, bound, transposed=False):
-    """A matrix [in, out] as an `Int8Matrix`."""
-    limits = np.abs(matrix).max(axis=0)
-    values = np.round(matrix / limits * 127).astype(np.int8)
-    return Int8Matrix(tf.constant(values.T if transposed else values), tf.constant(limits), bound, transposed)
+def quantized(matrix, bound, transposed=False, levels=None):
+    """A matrix [in, out] as an `Int8Matrix`, with as many levels as are exact here, or so many."""
+    levels = levels or weight_levels()
+    scales = np.abs(matrix).max(axis=0) / levels
+    values = np.round(matrix / scales).astype(np.int8)
+    return Int8Matrix(tf.constant(values.T if transposed else values), tf.constant(127 * scales), bound, transposed)
 
 
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("constant", [False, True])
-def test_a_product_is_that_of_the_rounded_numbers(transposed, constant):
+@pytest.mark.parametrize("most", [weight_levels, lambda: int8.REDUCED_LEVELS], ids=["best here", "without VNNI"])
+def test_a_product_is_that_of_the_rounded_numbers(transposed, constant, most):
     """Exactly, but for float32's rounding of the result; what is beyond the bound counts as the bound."""
     rng = np.random.default_rng(1)
     matrix = rng.normal(size=(37, 21)).astype(np.float32)
-    int8_matrix = quantized(matrix, 0.5, transposed)
+    levels = most()
+    int8_matrix = quantized(matrix, 0.5, transposed, levels)
 
     @tf.function(autograph=False, input_signature=[tf.TensorSpec([None, 37])])
     def multiply(x):
@@ -38,8 +41,8 @@ def test_a_product_is_that_of_the_rounded_numbers(transposed, constant):
     for rows in (1, 7, 64, 2, 0):
         x = rng.uniform(-0.6, 0.6, [rows, 37]).astype(np.float32)
         rounded = np.round(np.clip(x, -0.5, 0.5) * 254) / 254
-        limits = np.abs(matrix).max(axis=0)
-        expected = rounded.astype(np.float64) @ (np.round(matrix / limits * 127) * (limits / 127))
+        scales = np.abs(matrix).max(axis=0) / levels
+        expected = rounded.astype(np.float64) @ (np.round(matrix / scales) * scales)
         np.testing.assert_allclose(multiply(x), expected, atol=1e-5)
 
 
@@ -109,10 +112,36 @@ def test_a_translation_does_not_depend_on_its_batch(method):
 
 
 def test_it_is_refused_where_there_is_none(monkeypatch):
-    monkeypatch.setattr(int8, "_has_int8", lambda: False)
+    monkeypatch.setattr(int8, "_is_exact", lambda levels: False)
     with pytest.raises(UserError, match="precision=int8: this processor, .* choose float32 or bfloat16"):
         Searcher(made(), SearchConfiguration(precision="int8"))
     Searcher(made(), SearchConfiguration(precision="bfloat16")).translate(SOURCES[:1])
+
+
+def test_weights_of_seven_bits_without_vnni(monkeypatch):
+    """Weights within ±64, of which no sum overflows where products are added in pairs of 16 bits; and near float32."""
+    assert (127 + 128) * 2 * int8.REDUCED_LEVELS < 2**15 < (127 + 128) * 2 * (int8.REDUCED_LEVELS + 1)
+    monkeypatch.setattr(int8, "_is_exact", lambda levels: levels <= 64)
+    model = made(sharpness=1.5)
+    matrices = [matrix for _, matrix in Ensemble(model).int8_weights()._matrices()]
+    assert {int(np.abs(matrix.values).max()) for matrix in matrices} == {64}
+    exact, rough = (
+        np.concatenate([scored.words for scored in scorer.score(SOURCES[:20], TARGETS[:20])])
+        for scorer in (Scorer(model), Scorer(model, "int8"))
+    )
+    assert np.abs(rough - exact).max() < 0.3
+    assert 0 < np.abs(rough - exact).mean() < 0.05
+
+
+def test_what_eight_bits_were_exported_for(monkeypatch):
+    """A machine without VNNI refuses it, and takes weights of seven bits; one with VNNI takes both."""
+    monkeypatch.setattr(int8, "_is_exact", lambda levels: levels <= 64)
+    require_int8(64)
+    with pytest.raises(UserError, match="^precision=int8: this processor has no VNNI: .* when it is exported$"):
+        require_int8(127)
+    monkeypatch.setattr(int8, "_is_exact", lambda levels: True)
+    require_int8(64)
+    require_int8(127)
 
 
 def test_products_left_in_float32():
@@ -133,7 +162,7 @@ def test_products_left_in_float32():
 
     none_left = ensemble.int8_weights(tuple(sizes))
     assert not list(none_left._matrices())
-    stored = StoredWeights([model], "int8")
+    stored = StoredWeights([model], "int8", weights.levels)
     np.testing.assert_allclose(scores(none_left), scores(stored), atol=1e-5)
     in_int8, in_both = scores(weights), scores(mixed)
     assert 0 < np.abs(in_both - in_int8).mean() < 0.05

@@ -7,6 +7,9 @@ are applied:
     (xW)_k ≈ (bound / 127) (limit_k / 127) Σ_i q(x_i) q(W_ik)     q(v) = round(127 v / limit)
 
 So a row of the result depends on no other row. TensorFlow has no public name for oneDNN's operation.
+
+Processors without VNNI add the products in pairs of 16 bits, which weights of eight bits overflow, and weights of seven
+do not (the "reduced range" of other toolkits): (127 + 128)·2·64 < 2^15. There, q of weights has 64 in the place of 127.
 """
 
 import contextlib
@@ -17,13 +20,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import keras
-import numpy as np
 import tensorflow as tf
 
 from tfnmt.errors import UserError
 
 LEVELS = 127
 """The largest int8 that is used; −128 is not, so that the scale is the same on both sides of 0."""
+
+REDUCED_LEVELS = 64
+"""The largest int8 of a weight with which no sum overflows on processors without VNNI."""
 
 SMALLEST = 1e-30
 """What a row of zeros is divided by in place of its largest value."""
@@ -39,7 +44,7 @@ class Int8Matrix:
     values: tf.Tensor
     """int8 [in, out], or [out, in] if `transposed`."""
     limits: tf.Tensor
-    """float32 [out]: the largest absolute value of each column."""
+    """float32 [out]: what 127 stands for in each column."""
     bound: float | None
     """The largest absolute value of what it is multiplied with; what is larger counts as the bound. Without one, each
     row of that is scaled by its own largest absolute value."""
@@ -142,22 +147,39 @@ def int8_matrix(variable: keras.Variable) -> Int8Matrix | None:
     return _IN_USE.get({}).get(id(variable))
 
 
-def require_int8() -> None:
-    """Raise `UserError` if this machine has no exact products in int8."""
-    if not _has_int8():
+def weight_levels() -> int:
+    """The largest int8 that weights may have here, so that products are exact: `LEVELS` or `REDUCED_LEVELS`.
+
+    Raises:
+        UserError: this machine has no exact products in int8.
+    """
+    for levels in (LEVELS, REDUCED_LEVELS):
+        if _is_exact(levels):
+            return levels
+    raise UserError(
+        f"precision=int8: this processor, or this build of TensorFlow, has no exact products in int8; {_OTHERWISE}"
+    )
+
+
+def require_int8(levels: int) -> None:
+    """Raise `UserError` if this machine has no exact products in int8 with weights of so many levels."""
+    if levels > (exact := weight_levels()):
         raise UserError(
-            "precision=int8: this processor, or this build of TensorFlow, has no exact products in int8; choose float32"
-            " or bfloat16, for a served model when it is exported"
+            f"precision=int8: this processor has no VNNI: its products are exact with weights up to {exact}, and these"
+            f" go up to {levels}; export on a machine like this one, or {_OTHERWISE}"
         )
 
 
+_OTHERWISE = "choose float32 or bfloat16, for a served model when it is exported"
+
+
 @functools.cache
-def _has_int8() -> bool:
-    """Try it. Processors without VNNI add pairs of products in 16 bits, which the largest values overflow."""
-    largest = np.full([64, 16], LEVELS, np.int8)
-    matrix = Int8Matrix(tf.constant(largest), tf.fill([16], float(LEVELS)), float(LEVELS))
+def _is_exact(levels: int) -> bool:
+    """Try it with the largest values, of which all sums overflow if any does."""
+    weights = tf.fill([64, 16], tf.constant(levels, tf.int8))
+    matrix = Int8Matrix(weights, tf.fill([16], float(LEVELS)), float(LEVELS))
     try:
         product: Any = matrix.multiply(tf.fill([2, 64], float(LEVELS))).numpy()
     except (tf.errors.OpError, RuntimeError, ValueError, TypeError):  # no such operation, or no kernel of it
         return False
-    return bool((abs(product / (64 * LEVELS**2) - 1) < 1e-5).all())
+    return bool((abs(product / (64 * LEVELS * levels) - 1) < 1e-5).all())

@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 from tensorflow.python.eager.context import eager_mode
 
-from tfnmt.layers.int8 import require_int8
+from tfnmt.layers.int8 import LEVELS, require_int8
 from tfnmt.serving.batching import Arrays, Batcher
 from tfnmt.serving.checks import Checks
 from tfnmt.serving.export import DESCRIPTION
@@ -61,7 +61,7 @@ class Version:
         definitions = _read_signatures(self.path / "saved_model.pb")
         description = _read_description(self.path / "assets.extra" / DESCRIPTION)
         if description.get("search", {}).get("precision") == "int8":
-            require_int8()
+            require_int8(description.get("int8_levels", LEVELS))
         described = description.get("limits", {})
         self.signatures = {
             name: Signature(name, definition, limits.of_request(described.get(name, {})))

@@ -7,7 +7,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.layers.bounds import Bounds, decoder_bounds, encoder_bounds
-from tfnmt.layers.int8 import LEVELS, Int8Matrix, int8_matrices, require_int8
+from tfnmt.layers.int8 import LEVELS, Int8Matrix, int8_matrices, weight_levels
 from tfnmt.layers.int8_timing import is_faster_in_float32
 from tfnmt.quantization import StoredWeights
 
@@ -19,13 +19,16 @@ class Int8Weights(StoredWeights):
         models: `Translator`s.
         float32_products: sizes [in, out] of matrices that are stored as int8 too, but multiplied in float32.
 
+    Attributes:
+        levels: the largest int8 of a weight, the largest with which this machine's products are exact.
+
     Raises:
         UserError: this machine has no products in int8.
     """
 
     def __init__(self, models: Sequence[keras.Model], float32_products: Sequence[tuple[int, int]] = ()):
-        require_int8()
-        super().__init__(models, "int8")
+        self.levels = weight_levels()
+        super().__init__(models, "int8", self.levels)
         bounds: Bounds = {}
         for model in models:
             bounds |= encoder_bounds(model.encoder) | decoder_bounds(model.decoder, model.encoder)

@@ -69,6 +69,8 @@ class TranslatorServable(tf.Module):
             if self._multiplies_in_int8
             else StoredWeights(ensemble.models, precision)
         )
+        if self._multiplies_in_int8:
+            self.options["int8_levels"] = self.weights.levels
         self._untracked.best = _traced(lambda text: self._find(searcher, text), "text")
         self._untracked.completed = _traced(
             lambda text, prefix: self._find(with_attention, text, prefix), "text", "prefix"
