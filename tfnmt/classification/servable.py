@@ -97,7 +97,8 @@ class ClassifierServable(tf.Module):
         with self.weights.in_use([model]):
             parsed = model.encoder(inputs, training=False)
         words, transitions = tf.strings.split(without_brackets(self._rewritten(text))), parsed["transitions"]
-        reduce_probabilities = tf.nn.softmax(tf.cast(parsed["transition_logits"], tf.float32))[:, :, 1]
+        shift, reduce = tf.unstack(tf.cast(parsed["transition_logits"], tf.float32), axis=2)
+        reduce_probabilities = tf.sigmoid(reduce - shift)  # a softmax's 1 is 0.99999994 on some processors
         return {
             "brackets": brackets_from_transitions(words, transitions),
             "reduce_probabilities": tf.where(transitions == PAD, 0.0, reduce_probabilities),
