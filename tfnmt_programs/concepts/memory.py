@@ -17,7 +17,7 @@ from tfnmt.layers.cells import LSTMCell
 from tfnmt.layers.rnn import RNN
 
 UNITS, BATCH, STEPS = 16, 64, 500
-LENGTHS = (5, 10, 20, 50, 100)
+LENGTHS = (5, 10, 20, 50, 100, 200)
 OPEN = 4.0
 """What is added to the bias of the LSTM's forget gate at first, so that it begins nearly open: σ(1 + 4) = 0.993."""
 
