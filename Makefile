@@ -1,8 +1,8 @@
 # make         the virtual environment .venv (with .venv/bin/tfnmt), made again only when requirements.txt changes
 # make demo    train a small translator, score it, translate with it, serve it
 # make board   TensorBoard on all runs under RUNS (a folder; default: runs), at localhost:6006
-# make figures the pictures of docs/; those of trained models only with MODEL, a translator's directory, PARSERS, those
-#              of a spinn and an rl-spinn, BOARD, that of a translator with logs (its TensorBoard, by Chromium), and
+# make figures the pictures of docs/; those of trained models only with MODEL, a translator's directory, SUMMARY, that of
+#              one without attention trained on captions, PARSERS, those of a spinn and an rl-spinn, BOARD, that of a translator with logs (its TensorBoard, by Chromium), and
 #              COMPARED, translators, with SOURCE and TARGET, the test files they are compared on
 # make models  train the models that come with the library again, which takes some 8 minutes
 # make docs    the site of README.md and docs/, in site/: open site/index.html
@@ -60,7 +60,8 @@ figures: environment
 	$(TFNMT) plot growth --output docs/figures/growth.png
 	$(if $(COMPARED),$(TFNMT) plot length --output docs/figures/length.png --model $(COMPARED) \
 		--source $(SOURCE) --target $(TARGET) --bleu-tokenize none)
-	$(if $(MODEL),$(TFNMT) plot pca --output docs/figures/pca.png --model $(MODEL))
+	$(if $(SUMMARY),$(TFNMT) plot pca --output docs/figures/pca.png --model $(SUMMARY))
+	$(if $(SUMMARY),$(TFNMT) plot roles --output docs/figures/roles_captions.png --model $(SUMMARY) --words multi30k)
 	$(if $(MODEL),$(TFNMT) plot attention --output docs/figures/attention.png --model $(MODEL) --sentence \
 		"a man in a blue shirt is standing on a ladder cleaning a window .")
 	$(if $(PARSERS),$(TFNMT) plot tree --output docs/figures/trees.png --model $(PARSERS) --brackets \
