@@ -46,7 +46,7 @@ board: environment
 	.venv/bin/tensorboard --logdir $(RUNS)
 
 figures: environment
-	$(TFNMT) concepts --output docs/figures --format png
+	$(TFNMT) concepts --output docs/figures --format png --processes 2
 	$(TFNMT) plot saddle --output docs/figures/saddle.png
 	$(TFNMT) plot surfaces --output docs/figures/surfaces.png
 	$(TFNMT) plot function-graph --output docs/figures/function_graph.png

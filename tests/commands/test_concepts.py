@@ -24,6 +24,14 @@ def test_several_concepts_are_drawn_in_the_order_asked_for(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {f"{name}.svg" for name in names}
 
 
+def test_processes_draw_what_one_draws(tmp_path):
+    names = ["nonlinearity", "convolution"]
+    told = [call("concepts", *names, "--output", tmp_path / n, "--format", "png", "--processes", n) for n in ("1", "2")]
+    assert told[0] == told[1]
+    for name in names:
+        assert len({(tmp_path / n / f"{name}.png").read_bytes() for n in ("1", "2")}) == 1
+
+
 def test_every_concept_can_be_shown():
     assert all(callable(find_concept(name).show) for name in CONCEPTS)
 

@@ -76,7 +76,7 @@ print("Übersetzung", file=output)"""
 
 def test_what_a_failing_import_said_is_shown(start):
     body = """\
-from tfnmt.commands.run import _standard_error_held_back
+from tfnmt.tensorflow_start import _standard_error_held_back
 with _standard_error_held_back():
     os.write(2, b"said in C++\\n")
     raise ImportError("library missing")"""
@@ -176,7 +176,7 @@ def test_an_interrupt_is_one_line(start):
 @pytest.mark.parametrize("name, status", [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130)])
 def test_a_signal_is_one_line(name, status, start):
     body = f"""\
-from tfnmt.training.signals import StopSignals
+from tfnmt.signals import StopSignals
 signal.signal(signal.{name}, signal.SIG_DFL)  # a background job of a shell, or nohup, hands down that it is ignored
 with StopSignals(lambda: "tfnmt train-translator --resume DIR goes on"):
     signal.raise_signal(signal.{name})"""

@@ -19,6 +19,7 @@ import tensorflow as tf
 
 from tfnmt.data import progress as data_progress
 from tfnmt.errors import InterruptedBySignal, UserError
+from tfnmt.signals import StopSignals
 from tfnmt.training import callbacks
 from tfnmt.training import signals as signals_module
 from tfnmt.training.checkpoints import checkpoint_names
@@ -26,7 +27,6 @@ from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.optimizers import make_optimizer
 from tfnmt.training.run import TrainingRun
 from tfnmt.training.run_lock import lock_directory
-from tfnmt.training.signals import StopSignals
 from tfnmt.training.trainer import train
 
 SIZE, BATCH, BATCHES = 52, 8, 7  # the last batch has 4

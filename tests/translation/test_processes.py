@@ -12,14 +12,16 @@ from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
 
 
-def test_a_process_gives_what_this_one_gives_in_the_same_order(tmp_path):
+def test_a_process_gives_what_this_one_gives_in_the_same_order(tmp_path, capfd):
     model = made()
     configuration = SearchConfiguration(beam_size=2)
     for save in (save_tokenizers, save_configuration, save_weights):
         save(model, tmp_path)
     work = Work([str(tmp_path)], configuration, None, batch_size=4, threads=1, device="cpu")
     texts = [*SOURCES[:5], ""]
+    capfd.readouterr()
     found = list(translate_in_processes(work, (([text], None) for text in texts), processes=1))
+    assert capfd.readouterr().err == ""  # nothing of TensorFlow's start-up chatter
     expected = Searcher([model], configuration).translate(texts, 4)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one.texts, other.texts)

@@ -4,9 +4,10 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from tfnmt.commands.run import complain, discard_unwritten, missing_module, run
+from tfnmt.commands.run import complain, discard_unwritten, run
 from tfnmt.commands.verbs import VERBS, command_parser, load_command, main_parser
 from tfnmt.errors import nearest_name
+from tfnmt.tensorflow_start import missing_module
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

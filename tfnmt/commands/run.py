@@ -5,7 +5,7 @@
   library prints goes there; `output` is the true standard output, in UTF-8.
 - What the library logs (Python's `logging`, from INFO on) appears as plain lines on standard error; on a terminal, how
   far something long is has one line there, which is written over.
-- TensorFlow's start-up chatter stays out of sight; TF_CPP_MIN_LOG_LEVEL=0 in the environment brings it back.
+- TensorFlow's start-up chatter stays out of sight (`tensorflow_start`).
 - A command ends with status 0; with one line on standard error and status 2 for what the user got wrong
   (UserError, a file that cannot be read or written), or 130, 143 or 129 when interrupted by Ctrl-C, SIGTERM or
   SIGHUP; silently with 141 when the reader of its output has gone. Anything else is a bug and keeps its traceback.
@@ -18,7 +18,6 @@ import os
 import re
 import signal
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
@@ -27,9 +26,8 @@ import tfnmt
 from tfnmt.commands.parser import CommandParser
 from tfnmt.data.progress import TerminalHandler
 from tfnmt.errors import InterruptedBySignal, UserError
-from tfnmt.training.signals import StopSignals, signals_wait
-
-INSTALL = "in a checkout, run `make`, then use .venv/bin/python; elsewhere, `pip install` tfnmt again"
+from tfnmt.signals import StopSignals
+from tfnmt.tensorflow_start import import_tensorflow
 
 
 def run(
@@ -86,11 +84,6 @@ def complain(line: str, status: int) -> int:
     return status
 
 
-def missing_module(error: ModuleNotFoundError) -> str:
-    """The line to show when a package is not installed."""
-    return f"Python finds no module {error.name!r}: {INSTALL}"
-
-
 @contextlib.contextmanager
 def logging_to_standard_error() -> Iterator[None]:
     """What `tfnmt` and `tfnmt_programs` log from INFO on: one plain line each."""
@@ -111,49 +104,6 @@ def logging_to_standard_error() -> Iterator[None]:
         for logger in loggers:
             logger.removeHandler(handler)
             logger.propagate = True
-
-
-def import_tensorflow() -> None:
-    """Import TensorFlow, TensorFlow Text and Keras, showing what they say only if that fails."""
-    os.environ["KERAS_BACKEND"] = "tensorflow"
-    if os.environ.get("TF_CPP_MIN_LOG_LEVEL") == "0":
-        return
-    os.environ["GRPC_VERBOSITY"] = "NONE"
-    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"  # silences C++ from the end of the import on, not during it
-    try:
-        with signals_wait():
-            import numpy  # noqa: F401  It starts threads, see `keep_handlers`.
-        with _standard_error_held_back():
-            import absl.logging
-            import keras  # noqa: F401
-            import tensorflow as tf
-            import tensorflow_text  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise UserError(missing_module(error)) from None
-    absl.logging.set_verbosity(absl.logging.ERROR)
-    tf.get_logger().setLevel("ERROR")
-
-
-@contextlib.contextmanager
-def _standard_error_held_back() -> Iterator[None]:
-    """Keep file descriptor 2, where C++ writes too, in a temporary file; show it on failure."""
-    sys.stderr.flush()
-    with tempfile.TemporaryFile() as held_back:
-        true_standard_error = os.dup(2)
-        os.dup2(held_back.fileno(), 2)
-        failed = False
-        try:
-            yield
-        except Exception:  # it goes on up, and what was held back is shown
-            failed = True
-            raise
-        finally:
-            sys.stderr.flush()
-            os.dup2(true_standard_error, 2)
-            os.close(true_standard_error)
-            if failed:
-                held_back.seek(0)
-                sys.stderr.write(held_back.read().decode(errors="replace"))
 
 
 def _user_message(error: Exception) -> str | None:

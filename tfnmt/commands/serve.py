@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TextIO
 
 from tfnmt.commands.parser import CommandParser, model_directory, positive
-from tfnmt.commands.run import environment_with, import_tensorflow
+from tfnmt.commands.run import environment_with
 from tfnmt.errors import UserError
+from tfnmt.tensorflow_start import import_tensorflow
 
 IMPORT_TENSORFLOW = False
 """The server imports it itself: it lives before."""

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
-from tfnmt.commands.run import import_tensorflow, logging_to_standard_error
+from tfnmt.commands.run import logging_to_standard_error
 from tfnmt.errors import UserError
+from tfnmt.tensorflow_start import import_tensorflow
 
 OF_NEW_RUNS = ("output", "preset", "task", "encoder", "vectors", "initial", "config", "dev_split", "words")
 """Options that a run has of its own once it has begun."""

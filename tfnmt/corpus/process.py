@@ -10,7 +10,7 @@ from tfnmt.corpus.tasks import Task
 from tfnmt.data.progress import log_counts
 from tfnmt.errors import UserError
 from tfnmt.ray_start import ray_started
-from tfnmt.training.signals import StopSignals
+from tfnmt.signals import StopSignals
 
 
 def process_corpus(

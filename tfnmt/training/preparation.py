@@ -11,6 +11,7 @@ import keras
 from tfnmt.configuration import Configuration, require
 from tfnmt.errors import UserError
 from tfnmt.pretrained import find_model
+from tfnmt.signals import StopSignals
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.configuration import MAY_CHANGE, TrainingConfiguration
 from tfnmt.training.log_file import log_to_file
@@ -25,7 +26,6 @@ from tfnmt.training.model_directory import (
 from tfnmt.training.replicas import Replicas
 from tfnmt.training.run_lock import lock_directory
 from tfnmt.training.run_record import RECORD, RunRecord, require_run, started_preset
-from tfnmt.training.signals import StopSignals
 
 OTHER_OUTPUT = "name another --output"
 

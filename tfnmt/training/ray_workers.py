@@ -17,9 +17,9 @@ from typing import Any
 from tfnmt.background import repeatedly
 from tfnmt.errors import InterruptedBySignal, UserError
 from tfnmt.ray_start import ray_started
+from tfnmt.signals import StopSignals
 from tfnmt.threads import processors
 from tfnmt.training.log_file import LOG
-from tfnmt.training.signals import StopSignals
 from tfnmt.training.workers import WorkerLostError, Workers
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 
 from tfnmt.errors import UserError
-from tfnmt.training.signals import signals_wait
+from tfnmt.signals import signals_wait
 
 GO = b"go"
 DONE = b"d"

@@ -7,10 +7,10 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
+from tfnmt.signals import StopSignals
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.progress import Progress
 from tfnmt.training.replicas import Replicas
-from tfnmt.training.signals import StopSignals
 
 
 @dataclasses.dataclass(frozen=True)

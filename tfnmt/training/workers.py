@@ -21,10 +21,10 @@ import keras
 import tensorflow as tf
 
 from tfnmt.errors import UserError
+from tfnmt.signals import keep_handlers
 from tfnmt.training import loopback
 from tfnmt.training.rendezvous import meeting
 from tfnmt.training.replicas import Replicas, seed_states, slice_of
-from tfnmt.training.signals import keep_handlers
 
 TF_CONFIG = "TF_CONFIG"
 CONNECTS_WITHIN = 300

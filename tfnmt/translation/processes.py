@@ -4,11 +4,11 @@ Each process has the models. Windows of lines go to whichever is free, and come 
 """
 
 import collections
-import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from typing import NamedTuple
 
+from tfnmt.tensorflow_start import process_pool
 from tfnmt.threads import use_threads
 from tfnmt.translation.postprocessing import Translations
 from tfnmt.translation.search_configuration import SearchConfiguration
@@ -60,9 +60,8 @@ def translate_in_processes(
             advance(len(translations))
         return translations
 
-    context = multiprocessing.get_context("spawn")  # a fork of a process in which TensorFlow runs would hang
     waiting: collections.deque[Future] = collections.deque()
-    with ProcessPoolExecutor(processes, context, _begin, (work,)) as pool:
+    with process_pool(processes, _begin, work) as pool:
         for window in windows:
             waiting.append(pool.submit(_translate, window))
             if len(waiting) >= 2 * processes:

@@ -14,7 +14,7 @@ from typing import Any
 
 import keras
 
-from tfnmt.commands.run import import_tensorflow
+from tfnmt.tensorflow_start import import_tensorflow
 
 SUMS = 20
 

@@ -1,10 +1,11 @@
 """Draw the core concepts of deep learning, one picture each (PNG and SVG), and say what it shows in numbers."""
 
 import argparse
+import functools
 from pathlib import Path
 from typing import TextIO
 
-from tfnmt.commands.parser import CommandParser
+from tfnmt.commands.parser import CommandParser, positive
 from tfnmt_programs.concepts import CONCEPTS, find_concept
 
 
@@ -13,16 +14,34 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument("concept", nargs="*", metavar="NAME", help=f"of {', '.join(CONCEPTS)} (default: all)")
     parser.add_argument("--output", required=True, metavar="DIR", help="the folder for the pictures")
     parser.add_argument("--format", nargs="+", default=["png", "svg"], choices=("png", "svg"), help="(default: both)")
+    parser.add_argument(
+        "--processes", type=positive, default=1, metavar="N", help="draw so many at the same time (default: 1)"
+    )
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
+    names = arguments.concept or CONCEPTS
+    for name in names:
+        find_concept(name)
+    Path(arguments.output).mkdir(parents=True, exist_ok=True)
+    draw = functools.partial(_draw, folder=arguments.output, endings=arguments.format)
+    if arguments.processes == 1:
+        for name in names:
+            print(draw(name), file=output)
+        return
+    from tfnmt.tensorflow_start import process_pool
+    from tfnmt.threads import use_threads
+
+    with process_pool(arguments.processes, use_threads, 1) as pool:
+        for line in pool.map(draw, names):
+            print(line, file=output)
+
+
+def _draw(name, folder, endings):
     from tfnmt.inspection.figures import save
 
-    concepts = {name: find_concept(name) for name in arguments.concept or CONCEPTS}
-    Path(arguments.output).mkdir(parents=True, exist_ok=True)
-    for name, concept in concepts.items():
-        figure, sentence = concept.show()
-        for ending in arguments.format:
-            save(figure, Path(arguments.output, f"{name}.{ending}"))
-        print(f"{name}: {sentence}", file=output)
+    figure, sentence = find_concept(name).show()
+    for ending in endings:
+        save(figure, Path(folder, f"{name}.{ending}"))
+    return f"{name}: {sentence}"

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TextIO
 
 from tfnmt.commands.parser import CommandParser
-from tfnmt.commands.run import import_tensorflow
 from tfnmt.errors import UserError
+from tfnmt.tensorflow_start import import_tensorflow
 
 IMPORT_TENSORFLOW = False
 """The list of recipes does not need it."""

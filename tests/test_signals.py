@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tfnmt.errors import InterruptedBySignal, UserError
-from tfnmt.training.signals import SIGNALS, StopSignals, keep_handlers
+from tfnmt.signals import SIGNALS, StopSignals, keep_handlers
 
 
 @pytest.mark.parametrize("number", SIGNALS)
@@ -34,8 +34,8 @@ def test_no_thread_but_the_main_one_takes_signals_while_handlers_are_kept():
     program = """import signal, sys
 from pathlib import Path
 from unittest import mock
-from tfnmt.commands.run import import_tensorflow
-from tfnmt.training.signals import keep_handlers
+from tfnmt.tensorflow_start import import_tensorflow
+from tfnmt.signals import keep_handlers
 names = ("absl", "absl.logging", "keras", "tensorflow", "tensorflow_text")  # which take seconds to import
 with mock.patch.dict(sys.modules, {name: mock.MagicMock() for name in names}):
     import_tensorflow()
@@ -84,7 +84,7 @@ def test_ignored_signals_stay_ignored():
 
 def test_a_second_signal_ends_the_process_without_a_word():
     program = """import signal
-from tfnmt.training.signals import StopSignals
+from tfnmt.signals import StopSignals
 signal.signal(signal.SIGINT, signal.default_int_handler)
 with StopSignals() as signals:
     signals.deferred = True
