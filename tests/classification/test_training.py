@@ -111,6 +111,19 @@ def test_training_starts_from_an_initial_model(files, tmp_path):
     assert_same(train_classifier(tmp_path / "second", preset, [few], files[1], resume=True)[0])
 
 
+@pytest.mark.parametrize("baselines", [("leave_one_out", "running"), ("running", "leave_one_out")])
+def test_averages_of_rewards_begin_anew_after_an_initial_model(baselines, files, tmp_path):
+    """So a run with one baseline goes on from one with the other."""
+    settings = ("encoder=rl-spinn", "samples=2", "steps=1", "learning_rate=1e-30")
+    first, second = (f"baseline={baseline}" for baseline in baselines)
+    trained, _ = train_classifier(tmp_path / "first", small(*settings, first), *files)
+    model, _ = train_classifier(tmp_path / "second", small(*settings, second, f"initial={tmp_path / 'first'}"), *files)
+    for value, expected in zip(model.trainable_variables, trained.trainable_variables, strict=True):
+        np.testing.assert_array_equal(value, expected)
+    if baselines[1] == "running":
+        assert float(model.standardize.batches) == 1
+
+
 def test_initial_models_that_do_not_fit_are_errors(files, tmp_path):
     train_classifier(tmp_path / "first", small("encoder=bag", "steps=1"), *files)
 

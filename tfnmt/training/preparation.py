@@ -143,7 +143,7 @@ def initial_model(configuration: TrainingConfiguration, cls: type[keras.Model]) 
 
 
 def copy_weights(initial: keras.Model, model: keras.Model, directory: str | None) -> None:
-    """Give a new model the weights of a trained one.
+    """Give a new model the weights of a trained one, except those of layers that begin anew with every run.
 
     Args:
         initial: the trained model.
@@ -154,12 +154,16 @@ def copy_weights(initial: keras.Model, model: keras.Model, directory: str | None
         UserError: the weights differ in number or shape; names the first that does.
     """
     way_out = "give the --preset and --set that make the same"
-    if len(model.weights) != len(initial.weights):
-        raise UserError(
-            f"{directory}: it has {len(initial.weights)} weights, the model to train {len(model.weights)}; {way_out}"
-        )
-    for weight, trained in zip(model.weights, initial.weights, strict=True):
+    new, old = _kept_weights(model), _kept_weights(initial)
+    if len(new) != len(old):
+        raise UserError(f"{directory}: it has {len(old)} weights, the model to train {len(new)}; {way_out}")
+    for weight, trained in zip(new, old, strict=True):
         if weight.shape != trained.shape:
             shapes = f"{tuple(trained.shape)}, not {tuple(weight.shape)} as in the model to train"
             raise UserError(f"{directory}: the shape of {trained.path} is {shapes}; {way_out}")
         weight.assign(trained)
+
+
+def _kept_weights(model):
+    anew = [weight for layer in model.layers if getattr(layer, "begins_anew", False) for weight in layer.weights]
+    return [weight for weight in model.weights if all(weight is not other for other in anew)]
