@@ -1,7 +1,4 @@
-"""Draw one sentence's way through an encoder-decoder: its words, its vectors, and how each next word is chosen.
-
-Without --model, a small model of the post's form is trained for that, on the sample corpus, in half a minute.
-"""
+"""Draw one sentence's way through an encoder-decoder: its words, its vectors, and how each next word is chosen."""
 
 import argparse
 from pathlib import Path
@@ -13,7 +10,12 @@ from tfnmt.commands.parser import CommandParser, positive
 def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
     parser.add_argument("--output", required=True, metavar="DIR", help="the folder for the pictures")
-    parser.add_argument("--model", metavar="DIR", help="a model with attention=none and deep_output=false")
+    parser.add_argument(
+        "--model",
+        metavar="DIR",
+        default="sample-en-de-summary",
+        help="a model with attention=none and deep_output=false (default: %(default)s, which is there)",
+    )
     parser.add_argument("--sentence", metavar="TEXT", help="what to translate (default: one of the sample corpus)")
     parser.add_argument(
         "--step", type=positive, default=3, metavar="I", help="the word whose choice is drawn (default: 3)"
@@ -26,7 +28,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     from tfnmt.inspection.figures import save
     from tfnmt_programs.figures import translation_steps as steps
 
-    model = tfnmt.load(arguments.model, "translator") if arguments.model else steps.small_model()
+    model = tfnmt.load(arguments.model, "translator")
     found = steps.walk(model, arguments.sentence or steps.SENTENCE)
     folder = Path(arguments.output)
     folder.mkdir(parents=True, exist_ok=True)

@@ -5,24 +5,18 @@ All numbers are those of a model that runs. Each strip of colours is a vector: b
 
 from dataclasses import dataclass
 
-import keras
 import numpy as np
 import tensorflow as tf
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tfnmt.configuration import require
-from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.inspection.figures import BLUE, GREEN, ORANGE, new_figure, plain_text
-from tfnmt.text.framing import decoder_inputs, labels
-from tfnmt.text.tokenizers import END, PADDING, START, WordTokenizer
-from tfnmt.training.losses import MaskedCrossEntropy
-from tfnmt.translation.configuration import TranslatorConfiguration
+from tfnmt.text.tokenizers import END, START
 from tfnmt.translation.translator import Translator
 
 SENTENCE = "The small dog sees a red ball."
 DRAWS = 1000
-UNITS = 64
 
 
 @dataclass(frozen=True)
@@ -58,30 +52,6 @@ class Walk:
         """The softmax of the scores."""
         powers = np.exp(self.scores - self.scores.max(axis=1, keepdims=True))
         return powers / powers.sum(axis=1, keepdims=True)
-
-
-def small_model(epochs: int = 12, pairs: int = 6000, seed: int = 1) -> Translator:
-    """The post's model, small, trained on the sample corpus for a short while: one summary, GRUs of 64 units."""
-    english, german = zip(*sample_pairs(pairs, seed=0, split="train"), strict=True)
-    tokenizers = [WordTokenizer.train(side, split_punctuation=True) for side in (english, german)]
-    configuration = TranslatorConfiguration(
-        source_embedding_size=32,
-        target_embedding_size=32,
-        encoder_units=UNITS,
-        decoder_units=UNITS,
-        bidirectional=False,
-        attention="none",
-        conditional=False,
-        deep_output=False,
-    )
-    keras.utils.set_random_seed(seed)
-    model = Translator(configuration, *tokenizers)
-    source = model.source_ids(tf.constant(english))
-    target = tokenizers[1].encode(tf.constant(german))
-    inputs = {"source": source, "target": decoder_inputs(target).to_tensor(PADDING)}
-    model.compile(keras.optimizers.Adam(0.005), MaskedCrossEntropy(), jit_compile=False)
-    model.fit(inputs, labels(target).to_tensor(PADDING), batch_size=64, epochs=epochs, verbose=0)
-    return model
 
 
 def walk(model: Translator, sentence: str = SENTENCE, longest: int = 30) -> Walk:

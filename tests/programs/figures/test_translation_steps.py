@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
+import tfnmt
 from tests.commands.calls import call
 from tfnmt.errors import UserError
-from tfnmt_programs.figures import translation_steps
-from tfnmt_programs.figures.translation_steps import draw_next_word, draw_words, small_model, walk
+from tfnmt_programs.figures.translation_steps import SENTENCE, draw_next_word, draw_words, walk
 from tfnmt_programs.figures.tree_lstm_picture import example, gates_by_hand
 
 
 @pytest.fixture(scope="module")
 def model():
-    return small_model(epochs=1, pairs=64)
+    return tfnmt.load("sample-en-de-summary", "translator")
 
 
 def test_scores_are_dot_products_of_words_and_states(model):
@@ -20,9 +20,7 @@ def test_scores_are_dot_products_of_words_and_states(model):
     expected = found.z @ found.w.T + model.decoder.b.numpy()
     np.testing.assert_allclose(found.scores, expected, atol=1e-5)
     np.testing.assert_allclose(found.p.sum(axis=1), 1, rtol=1e-5)
-    np.testing.assert_array_equal(
-        found.h[-1], model.encoder(model.source_ids([translation_steps.SENTENCE]))["summary"][0]
-    )
+    np.testing.assert_array_equal(found.h[-1], model.encoder(model.source_ids([SENTENCE]))["summary"][0])
     assert found.source == ["The", "small", "dog", "sees", "a", "red", "ball", ".", "</s>"]
     assert len(found.target) == len(found.z) == len(found.u)
 
@@ -37,8 +35,7 @@ def test_draws_are_as_frequent_as_they_are_probable(model):
     assert shown["sum of p"] == pytest.approx(1, abs=1e-5) and shown["drawn"] == pytest.approx(shown["p"], abs=0.06)
 
 
-def test_the_command_draws_three_pictures(model, monkeypatch, tmp_path):
-    monkeypatch.setattr(translation_steps, "small_model", lambda: model)
+def test_the_command_draws_three_pictures(tmp_path):
     printed = call("translation-steps", "--output", tmp_path, "--step", 1)
     assert {path.name for path in tmp_path.iterdir()} == {"encoder_decoder.png", "words.png", "next_word.png"}
     assert printed.startswith("The small dog sees a red ball . </s> -> ")
