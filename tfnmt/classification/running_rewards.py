@@ -12,8 +12,8 @@ SMALLEST_STD = 1e-3
 class RunningStandardization(keras.layers.Layer):
     """R → (R − mean) / std with averages over the batches so far, this one included.
 
-    The averages are part of the model: a resumed run has them. One that begins with a trained model does not: its rewards
-    may be others.
+    The averages are part of the model: a resumed run has them. One that begins with a trained model has averages of its
+    own, since its rewards may be others.
     """
 
     begins_anew = True
