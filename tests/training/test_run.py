@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfnmt import signals as signals_module
 from tfnmt.data import progress as data_progress
 from tfnmt.errors import InterruptedBySignal, UserError
 from tfnmt.signals import StopSignals
 from tfnmt.training import callbacks
-from tfnmt.training import signals as signals_module
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.optimizers import make_optimizer
