@@ -27,6 +27,24 @@ def test_a_models_tree_stands_beside_the_one_given(tmp_path, monkeypatch):
     assert "given" in drawn and "reinforced" in drawn
 
 
+def test_each_model_has_a_line_in_the_plot_of_lengths(tmp_path, monkeypatch):
+    """Those of recipes, too, which are all in a folder with the name `model`."""
+
+    class Translator:
+        def translate(self, texts, beam_size):
+            return texts
+
+    monkeypatch.setattr("tfnmt.load", lambda directory, kind: Translator(), raising=False)
+    for name in ("source", "target"):
+        (tmp_path / name).write_text("a b c d e\n", encoding="utf-8")
+    path, files = tmp_path / "length.svg", ["--source", tmp_path / "source", "--target", tmp_path / "target"]
+    told = call("plot", "length", "--output", path, *files, "--model", "runs/summary/model", "runs/attention/model")
+    names = ["summary/model", "attention/model"]
+    assert told == "".join(f"{name}\t1–8 words\t1 sentences\tBLEU 100.00\n" for name in names)
+    drawn = path.read_text(encoding="utf-8")
+    assert all(name in drawn for name in names)
+
+
 def test_the_stack_is_drawn_and_told(tmp_path):
     told = call("plot", "stack", "--output", tmp_path / "a.png", "--brackets", "( a ( b c ) )")
     assert told.splitlines() == ["begin\t\ta b c", "SHIFT × 3\ta | b | c\t", "REDUCE × 2\t(a (b c))\t", "pop\t\t"]

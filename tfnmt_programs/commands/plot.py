@@ -1,7 +1,6 @@
 """Draw figures, most of them from trained models, as PNG or SVG (by the ending of --output)."""
 
 import argparse
-from pathlib import Path
 from typing import TextIO
 
 from tfnmt.commands.parser import CommandParser, positive
@@ -49,17 +48,18 @@ def draw_length(arguments, output):
     from tfnmt.data.parallel import ParallelFiles
     from tfnmt.inspection.figures import save
     from tfnmt_programs.figures.length import bleu_by_length, draw_bleu_by_length
+    from tfnmt_programs.model_names import distinct_names
 
     files = ParallelFiles(arguments.source, arguments.target)
     files.check()
     sources, references = (list(side) for side in files.sides())
     rows_of_models = {}
-    for directory in arguments.model:
+    for directory, name in zip(arguments.model, distinct_names(arguments.model), strict=True):
         translations = tfnmt.load(directory, "translator").translate(sources, arguments.beam_size)
         rows = bleu_by_length(sources, references, translations, tokenize=arguments.bleu_tokenize)
-        rows_of_models[Path(directory).resolve().name] = rows
+        rows_of_models[name] = rows
         for label, count, bleu in rows:
-            print(f"{Path(directory).resolve().name}\t{label} words\t{count} sentences\tBLEU {bleu:.2f}", file=output)
+            print(f"{name}\t{label} words\t{count} sentences\tBLEU {bleu:.2f}", file=output)
     save(draw_bleu_by_length(rows_of_models), arguments.output)
 
 
@@ -104,6 +104,7 @@ def draw_tree(arguments, output):
     import tfnmt
     from tfnmt.inspection.figures import save
     from tfnmt.inspection.trees import EXAMPLE, draw_trees
+    from tfnmt_programs.model_names import distinct_names
 
     trees = [parsed(brackets) for brackets in arguments.brackets or [EXAMPLE]]
     names = ["given"] * len(trees) if len(trees) == 1 else [f"given {i}" for i in range(1, len(trees) + 1)]
@@ -111,8 +112,7 @@ def draw_tree(arguments, output):
         (brackets,) = tfnmt.load(directory, "classifier").parse([" ".join(trees[0][0])])
         print(f"{directory}\t{brackets}", file=output)
         trees.append(parsed(brackets))
-        names.append(Path(directory).resolve().name)
-    titles = arguments.title or names
+    titles = arguments.title or [*names, *distinct_names(arguments.model)]
     if len(titles) != len(trees) or len(set(titles)) != len(titles):
         raise UserError(f"--title: give each of the {len(trees)} trees a title of its own")
     save(draw_trees(dict(zip(titles, trees, strict=True))), arguments.output)

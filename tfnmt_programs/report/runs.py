@@ -17,6 +17,7 @@ from tfnmt.training.model_directory import HISTORY, read_kind
 from tfnmt.training.progress import read_history
 from tfnmt.training.run_record import RECORD, read_preset, read_record
 from tfnmt.translation.presets import PRESETS, Preset
+from tfnmt_programs.model_names import distinct_names
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,15 +74,14 @@ def read_runs(directories: Sequence[str]) -> list[Run]:
         UserError: there is no model in one, or a file is broken.
     """
     paths = [find_model(directory) for directory in dict.fromkeys(directories)]
-    names = [path.resolve().name for path in paths]
     return [
         Run(
-            name if names.count(name) == 1 else str(path),
+            name,
             path,
             read_preset(path, Preset if read_kind(path) == Preset.kind else ClassifierPreset),
             read_history(path / HISTORY),
         )
-        for path, name in zip(paths, names, strict=True)
+        for path, name in zip(paths, distinct_names(paths), strict=True)
     ]
 
 
