@@ -16,6 +16,7 @@ from tfnmt.errors import UserError
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import CHECKPOINTS
 from tfnmt_programs.command_process import run_command
+from tfnmt_programs.model_names import distinct_names
 
 Command = Sequence[str]
 TRAININGS = ("train-translator", "train-classifier")
@@ -91,7 +92,10 @@ class Repetition:
 
     def _difference(self, evaluation):
         """What tells the figures of one evaluation from those of others: the words that not all of them have."""
-        words = [Path(word).name for word in evaluation if any(word not in other for other in self.evaluations)]
+        every = [word for each in self.evaluations for word in each]
+        differing = [word for word in every if any(word not in other for other in self.evaluations)]
+        names = dict(zip(differing, distinct_names(differing), strict=True))
+        words = [names[word] for word in evaluation if word in names]
         return f", {' '.join(words)}" if words else ""
 
     def _check_commands(self):

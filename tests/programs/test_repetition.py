@@ -63,10 +63,11 @@ def test_the_table_has_mean_and_deviation_and_the_commands(commands, tmp_path):
     assert (tmp_path / "table.md").read_text() == table
 
 
-def test_figures_of_several_evaluations_are_told_apart(commands, tmp_path):
-    files = [[*EVALUATION, "--source", f"{tmp_path}/{name}.en"] for name in ("test2016", "test2017")]
+@pytest.mark.parametrize("names", [("test2016.en", "test2017.en"), ("2016/test.en", "2017/test.en")])
+def test_figures_of_several_evaluations_are_told_apart(names, commands, tmp_path):
+    files = [[*EVALUATION, "--source", f"{tmp_path}/{name}"] for name in names]
     rows = {row.split(" | ")[0] for row in Repetition(tmp_path / "runs", TRAINING, files).run([1]).splitlines()}
-    assert {"| bleu, test2016.en", "| bleu, test2017.en"} < rows
+    assert {f"| bleu, {name}" for name in names} < rows
 
 
 def test_one_seed_has_no_deviation():
