@@ -1,5 +1,8 @@
 """The folder of servables: the versions of each model, and the files that TensorFlow Serving is started with."""
 
+import contextlib
+import fcntl
+import os
 import re
 from pathlib import Path
 
@@ -63,20 +66,36 @@ def version_numbers(folder: str | Path) -> list[int]:
 
 
 def register(directory: str | Path, name: str) -> None:
-    """List a model in models.config, unless it is there; write the other files where they are missing."""
+    """List a model in models.config, unless it is there; write the other files where they are missing.
+
+    Exports that end at the same time wait for each other here, so that none takes the other's model out again.
+    """
     from tfnmt.files import atomic_write  # imports TensorFlow; who only reads these files can do without
 
     directory = Path(directory)
     path = directory / MODELS
-    server = read_models(directory) if path.exists() else ModelServerConfig()
-    if name not in [model.name for model in server.model_config_list.config]:
-        server.model_config_list.config.add(name=name, base_path=f"{MOUNTED}/{name}", model_platform="tensorflow")
-        with atomic_write(path) as part:
-            part.write_text(text_format.MessageToString(server), encoding="utf-8")
-    for file, text in _DEFAULT_FILES.items():
-        if not (directory / file).exists():
-            with atomic_write(directory / file) as part:
-                part.write_text(text, encoding="utf-8")
+    with _locked(directory):
+        server = read_models(directory) if path.exists() else ModelServerConfig()
+        if name not in [model.name for model in server.model_config_list.config]:
+            server.model_config_list.config.add(name=name, base_path=f"{MOUNTED}/{name}", model_platform="tensorflow")
+            with atomic_write(path) as part:
+                part.write_text(text_format.MessageToString(server), encoding="utf-8")
+        for file, text in _DEFAULT_FILES.items():
+            if not (directory / file).exists():
+                with atomic_write(directory / file) as part:
+                    part.write_text(text, encoding="utf-8")
+
+
+@contextlib.contextmanager
+def _locked(directory):
+    """Within it, no other process has a lock on the folder, where its file system has locks."""
+    folder = os.open(directory, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def read_models(directory: str | Path) -> ModelServerConfig:
