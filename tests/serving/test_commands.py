@@ -2,6 +2,8 @@
 
 import io
 import json
+import signal
+import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -72,6 +74,7 @@ def test_export(small_model, tmp_path):
             call("export", "--model", directory, *options, *wrong)
 
 
+@pytest.mark.slow
 def test_quantized_weights_are_compared_with_the_same_search(small_model, tmp_path):
     directory = tmp_path / "model"
     save_tokenizers(small_model, directory)
@@ -150,25 +153,48 @@ def test_benchmark(echoes, tmp_path, start):
             server_figures(partial(make, address, "other"), ["a"], clients=2, seconds=0.1)
 
 
+@pytest.mark.slow
 def test_the_last_step_of_the_demo(small_model, sentences, tmp_path):
     """The server is a process of its own there."""
     expected = small_model.translate(sentences[:3], beam_size=5)
     assert translated_by_a_server(small_model, tmp_path, sentences[:3]) == (expected, "demo/1")
 
 
-def test_trained_models_to_serve_are_exported_by_their_names(tmp_path, monkeypatch):
-    commands = []
+@pytest.mark.parametrize("processors", [1, 2, 5])
+def test_trained_models_to_serve_are_exported_by_their_names(processors, tmp_path, monkeypatch, capfd):
+    """As many at once as there are processors; one that fails ends the others, and all complaints are seen."""
+    at_work, most, ended = [], [], []
 
-    def run(command, **_):
-        commands.append(command)
-        return SimpleNamespace(returncode=len(commands) - 1)
+    class Export(subprocess.Popen):
+        def __init__(self, command, env, stderr, **_):
+            self.name = command[-1]
+            assert env["TF_FORCE_GPU_ALLOW_GROWTH"] == "true"
+            assert command[1:] == [
+                *("-m", "tfnmt", "export", "--model", f"runs/{self.name}"),
+                *("--output", str(tmp_path), "--name", self.name),
+            ]
+            script = {"fr": "echo fr is broken >&2; exit 2", "slow": "exec sleep 60"}.get(self.name, "exit 0")
+            super().__init__(["sh", "-c", script], stderr=stderr)
+            at_work.append(self.name)
+            most.append(len(at_work))
 
-    monkeypatch.setattr("tfnmt.commands.serve.subprocess.run", run)
-    export_to(str(tmp_path), ["runs/de"])
-    options = ["--model", "runs/de", "--output", str(tmp_path), "--name", "de"]
-    assert commands == [[sys.executable, "-m", "tfnmt", "export", *options]]
+        def wait(self, *arguments):
+            status = super().wait(*arguments)
+            if self.name in at_work:
+                at_work.remove(self.name)
+                ended.append((self.name, status))
+            return status
+
+    monkeypatch.setattr("tfnmt.commands.serve.subprocess.Popen", Export)
+    monkeypatch.setattr("tfnmt.commands.serve.import_tensorflow", lambda: None)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(processors))
+    export_to(str(tmp_path), ["runs/de", "runs/en", "runs/cs"])
+    assert ended == [("de", 0), ("en", 0), ("cs", 0)] and max(most) == min(processors, 3)
+    assert capfd.readouterr().err == ""
     with pytest.raises(UserError, match="runs/fr: was not exported"):
-        export_to(str(tmp_path), ["runs/fr"])
+        export_to(str(tmp_path), ["runs/de", "runs/fr", "runs/slow"])
+    assert ended[3:5] == [("de", 0), ("fr", 2)] and ended[5:] == [("slow", -signal.SIGKILL)] * (processors > 2)
+    assert capfd.readouterr().err == "fr is broken\n"
 
 
 def test_what_was_exported_for_one_server_goes_with_it(monkeypatch):

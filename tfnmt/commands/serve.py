@@ -77,16 +77,42 @@ def milliseconds(text: str) -> float:
 
 
 def export_to(folder: str, models: list[str]) -> None:
-    """Export trained models to a folder, in processes of their own.
+    """Export trained models to a folder, in processes of their own: as many at once as there are processors.
 
     Raises:
         UserError: one cannot be exported; its own complaint stands on standard error.
     """
-    for directory in models:
-        command = [sys.executable, "-m", "tfnmt", "export", "--model", directory, "--output", folder]
-        command += ["--name", Path(directory).name]
-        if subprocess.run(command, env=environment_with(), stdout=subprocess.DEVNULL).returncode:
-            raise UserError(f"{directory}: was not exported")
+    at_once = len(os.sched_getaffinity(0))
+    for first in range(0, len(models), at_once):
+        with contextlib.ExitStack() as stack:
+            exports = [
+                (directory, stack.enter_context(_export(folder, directory, number)))
+                for number, directory in enumerate(models[first : first + at_once])
+            ]
+            if first == 0:
+                import_tensorflow()  # the server will need it; there is time for it now
+            for directory, export in exports:
+                if export.wait():
+                    raise UserError(f"{directory}: was not exported")
+
+
+@contextlib.contextmanager
+def _export(folder, directory, number):
+    """A process that exports a model. Of those at work together the first tells how far it is, the others at their end
+    what they had to say."""
+    command = [sys.executable, "-m", "tfnmt", "export", "--model", directory, "--output", folder]
+    command += ["--name", Path(directory).name]
+    environment = environment_with() | {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}  # else the first would take a GPU whole
+    with tempfile.TemporaryFile() as said:
+        errors = said if number else None
+        export = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=errors)
+        try:
+            yield export
+        finally:
+            export.kill()  # where another has failed, or a signal has come
+            export.wait()
+            said.seek(0)
+            sys.stderr.write(said.read().decode(errors="replace"))
 
 
 @contextlib.contextmanager
