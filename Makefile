@@ -2,12 +2,13 @@
 # make demo    train a small translator, score it, translate with it, serve it
 # make board   TensorBoard on all runs under RUNS (a folder; default: runs), at localhost:6006
 # make figures the pictures of docs/; those of trained models only with MODEL, a translator's directory, SUMMARY, that of
-#              one without attention trained on captions, PARSERS, those of a spinn and an rl-spinn, BOARD, that of a translator with logs (its TensorBoard, by Chromium), and
-#              COMPARED, translators, with SOURCE and TARGET, the test files they are compared on
+#              one without attention trained on captions, PARSERS, those of a spinn and an rl-spinn, BOARD, that of a
+#              translator with logs (its TensorBoard, by Chromium), and COMPARED, translators, with SOURCE and TARGET, the
+#              test files they are compared on
 # make models  train the models that come with the library again, which takes some 8 minutes
 # make docs    the site of README.md and docs/, in site/: open site/index.html
 # make book    the pages on the three posts as one printable PDF, book.pdf; it needs Chromium
-# make test    the tests
+# make test    the tests, but for the longest; make test-slow: those
 # make soak    for an hour or more: training under random kills, a server under load; compared with what must come out
 # make fuzz    random inputs for everything that reads bytes from outside: FUZZ_INPUTS of each kind, by FUZZ_SEED; then
 #              the tests of properties with many examples
@@ -21,8 +22,9 @@ FUZZ_INPUTS ?= 10000
 FUZZ_SEED ?= 1
 RUN = .venv/bin/python
 TFNMT = $(RUN) -m tfnmt
+PARALLEL = --numprocesses auto --maxprocesses 8 --dist loadfile
 
-.PHONY: environment demo board figures models docs book test soak fuzz check format clean
+.PHONY: environment demo board figures models docs book test test-slow soak fuzz check format clean
 
 environment: .venv/installed
 
@@ -84,7 +86,10 @@ book: environment
 	$(TFNMT) book --output book.pdf
 
 test: environment
-	$(RUN) -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
+	$(RUN) -m pytest $(PARALLEL) -m "not slow"
+
+test-slow: environment
+	$(RUN) -m pytest $(PARALLEL) -m slow
 
 soak: environment
 	$(TFNMT) soak

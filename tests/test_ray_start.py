@@ -10,6 +10,7 @@ from tfnmt.errors import UserError
 from tfnmt.ray_start import import_ray, ray_started
 
 
+@pytest.mark.slow
 def test_it_binds_to_this_machine_alone_and_passes_errors_on(monkeypatch):
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     sigterm = signal.getsignal(signal.SIGTERM)

@@ -57,6 +57,7 @@ def printed():
     return list(map(int, ran.stdout.split()))
 
 
+@pytest.mark.slow
 def test_the_micro_batches_share_the_processors(printed):
     assert printed[: len(INTRA_OP_THREADS)] == list(INTRA_OP_THREADS.values())
 

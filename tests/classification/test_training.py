@@ -48,6 +48,7 @@ class Killed(keras.callbacks.Callback):
             shutil.copytree(self.directory, self.copy)
 
 
+@pytest.mark.slow
 def test_a_killed_and_resumed_run_gives_the_same_weights(files, tmp_path):
     """With rl-spinn, since its random state must be restored too."""
     preset = small("encoder=rl-spinn")
@@ -111,17 +112,24 @@ def test_training_starts_from_an_initial_model(files, tmp_path):
     assert_same(train_classifier(tmp_path / "second", preset, [few], files[1], resume=True)[0])
 
 
-@pytest.mark.parametrize("baselines", [("leave_one_out", "running"), ("running", "leave_one_out")])
-def test_averages_of_rewards_begin_anew_after_an_initial_model(baselines, files, tmp_path):
-    """So a run with one baseline goes on from one with the other."""
+@pytest.mark.slow
+def test_averages_of_rewards_begin_anew_after_an_initial_model(files, tmp_path):
+    """So a run with one baseline goes on from one with the other, in both directions."""
     settings = ("encoder=rl-spinn", "samples=2", "steps=1", "learning_rate=1e-30")
-    first, second = (f"baseline={baseline}" for baseline in baselines)
-    trained, _ = train_classifier(tmp_path / "first", small(*settings, first), *files)
-    model, _ = train_classifier(tmp_path / "second", small(*settings, second, f"initial={tmp_path / 'first'}"), *files)
-    for value, expected in zip(model.trainable_variables, trained.trainable_variables, strict=True):
-        np.testing.assert_array_equal(value, expected)
-    if baselines[1] == "running":
-        assert float(model.standardize.batches) == 1
+    models = {}
+    for name, baseline, initial in (
+        ("first", "leave_one_out", None),
+        ("second", "running", "first"),
+        ("third", "leave_one_out", "second"),
+    ):
+        begins_with = [f"initial={tmp_path / initial}"] if initial else []
+        preset = small(*settings, f"baseline={baseline}", *begins_with)
+        models[name], _ = train_classifier(tmp_path / name, preset, *files)
+    for name in ("second", "third"):
+        pairs = zip(models[name].trainable_variables, models["first"].trainable_variables, strict=True)
+        for value, expected in pairs:
+            np.testing.assert_array_equal(value, expected)
+    assert float(models["second"].standardize.batches) == 1
 
 
 def test_initial_models_that_do_not_fit_are_errors(files, tmp_path):

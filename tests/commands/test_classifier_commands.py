@@ -18,6 +18,7 @@ from tfnmt.text.brackets import from_brackets
 SIZES = ["--set", "embedding_size=6", "units=8", "tracker_units=5", "head_units=8", "batch_size=8"]
 
 
+@pytest.mark.slow
 def test_train_evaluate_parse(tmp_path, monkeypatch):
     paths = TASKS["sst"].write_sample(tmp_path)
     for path, count in ((paths["train"], 20), (paths["dev"], 9)):

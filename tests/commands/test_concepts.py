@@ -24,6 +24,7 @@ def test_several_concepts_are_drawn_in_the_order_asked_for(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {f"{name}.svg" for name in names}
 
 
+@pytest.mark.slow
 def test_processes_draw_what_one_draws(tmp_path):
     names = ["nonlinearity", "convolution"]
     told = [call("concepts", *names, "--output", tmp_path / n, "--format", "png", "--processes", n) for n in ("1", "2")]

@@ -50,6 +50,7 @@ def finish(process):
 WITHOUT_TENSORFLOW = {"TF_CPP_MIN_LOG_LEVEL": "0"}
 
 
+@pytest.mark.slow
 def test_tensorflow_comes_in_without_a_word(start):
     body = """\
 import keras, tensorflow as tf, tensorflow_text
@@ -59,6 +60,7 @@ os.write(2, b"heard again")"""
     assert finish(start(body)) == (0, "2.0\nTrue\n", "heard again")
 
 
+@pytest.mark.slow
 def test_standard_output_carries_only_results(start):
     body = """\
 import keras, numpy

@@ -62,6 +62,7 @@ def model(training_options, tmp_path_factory):
     return directory
 
 
+@pytest.mark.slow
 def test_a_training_killed_without_warning_goes_on(model, training_options, tmp_path):
     output = tmp_path / "model"
     process = start("train-translator", "--output", output, *training_options, stdout=subprocess.PIPE)
@@ -185,6 +186,7 @@ def test_translate_gives_a_line_for_a_line(model, monkeypatch):
     assert translated(model, b"", monkeypatch) == ""
 
 
+@pytest.mark.slow
 def test_translate_keeps_to_what_may_be_written(model, monkeypatch):
     text = b"The dog sees a red ball.\n"
     words = translated(model, text, monkeypatch, "--beam-size", 1).split()
@@ -213,6 +215,7 @@ def test_translate_with_scores_alignments_and_prefixes(model, monkeypatch, tmp_p
     assert best[0] == " ||| ".join(["0", *first.split("\t")])
 
 
+@pytest.mark.slow
 def test_a_shortlist_is_made_and_used(model, files, monkeypatch, tmp_path):
     """With more translations of each word than there are words, it is as if there were none."""
     text = b"The dog sees a red ball.\n\nA cat.\n"
@@ -261,6 +264,7 @@ def test_averaged_checkpoints_are_a_model(model, monkeypatch, tmp_path):
     assert translated(tmp_path / "mean", b"A cat.\n", monkeypatch, "--method", "sample").count("\n") == 1
 
 
+@pytest.mark.slow
 def test_translate_answers_while_it_is_fed_and_stops_quietly_when_nobody_listens(model):
     window = b"The dog sees a red ball.\n" * 50
     process = start("translate", "--model", model, "--batch-size", 1, "--beam-size", 1, stdin=-1, stdout=-1)

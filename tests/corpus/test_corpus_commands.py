@@ -60,6 +60,7 @@ def lines_done(output):
     return sum(of_parts) + sum(count for name, count in LINES.items() if (output / name).exists())
 
 
+@pytest.mark.slow
 def test_killed_twice_every_line_is_there_once(parser, corpus, printed, ray_cluster, tmp_path):
     output = tmp_path / "output"
     options = ["--model", parser, "--input", f"{corpus}/*.en*", "--output", output, "--batch-size", 1]

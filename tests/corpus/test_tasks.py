@@ -39,6 +39,7 @@ def done(task, lines, first=0):
     return result.text.decode(), result.problems
 
 
+@pytest.mark.slow
 def test_translations_are_those_of_translate_numbered_by_the_lines_of_the_file(translator, printed):
     search = SearchConfiguration(n_best=2, beam_size=2, alignments=True)
     work = TranslationTask(models=(str(translator),), search=search, batch_size=4).load()
@@ -49,6 +50,7 @@ def test_translations_are_those_of_translate_numbered_by_the_lines_of_the_file(t
     assert [line.split(" ||| ")[0] for line in later.splitlines()] == ["100", "100", "101", "101"]
 
 
+@pytest.mark.slow
 def test_samples_are_those_of_translate(translator, printed):
     search = SearchConfiguration(method="sample", seed=3, replace_unknown=True)
     task = TranslationTask(models=(str(translator),), search=search, scores=True, batch_size=4)

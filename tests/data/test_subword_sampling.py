@@ -33,6 +33,7 @@ def texts(tokenizer, batches) -> list[tuple[bytes, bytes]]:
     return sorted(zip(*decoded, strict=True))
 
 
+@pytest.mark.slow
 def test_every_epoch_has_all_sentences_in_new_subwords(tokenizer):
     epoch = tf.Variable(0, dtype=tf.int64)
     batches = batches_of(tokenizer, epoch=epoch)

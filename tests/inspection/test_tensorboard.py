@@ -55,17 +55,20 @@ def values(events, tag):
     return [(event.step, float(tf.make_ndarray(event.tensor_proto))) for event in events.Tensors(tag)]
 
 
+@pytest.mark.slow
 def test_writing_changes_no_weight(runs):
     for weight, plain in zip(runs[1].get_weights(), runs[2].get_weights(), strict=True):
         np.testing.assert_array_equal(weight, plain)
 
 
+@pytest.mark.slow
 def test_no_graph_is_traced_anew_each_epoch(runs):
     """TensorFlow would never free it."""
     first, second = runs[3]
     assert first == second
 
 
+@pytest.mark.slow
 def test_scalars_of_every_fifty_batches_and_of_every_epoch(runs, events):
     scalars = ("loss", "perplexity", "token_accuracy", "learning_rate", "gradient_norm")
     for name in scalars:
@@ -79,6 +82,7 @@ def test_scalars_of_every_fifty_batches_and_of_every_epoch(runs, events):
     assert values(events, "epoch/dev_loss")[-1][1] == pytest.approx(written, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_histograms_graph_and_translations(runs, events):
     tags = events.Tags()
     assert {weight.path for weight in runs[1].trainable_variables} <= set(tags["tensors"])
@@ -88,6 +92,7 @@ def test_histograms_graph_and_translations(runs, events):
     assert table.startswith("| source | translation | reference |") and len(table.splitlines()) == 2 + 5
 
 
+@pytest.mark.slow
 def test_the_profiler_watched_the_steps(runs):
     assert list((runs[0] / "logs").glob("plugins/profile/*/*.xplane.pb"))
 
@@ -113,6 +118,7 @@ def test_the_profiler_stops_once_and_within_the_epoch_that_it_started_in(tmp_pat
     assert seen == [1, 2, "start", 3, 4, "stop", 5, 6, 7, 8]
 
 
+@pytest.mark.slow
 def test_hparams_hold_settings_and_final_scores(runs):
     final = EventAccumulator(str(runs[0] / "logs" / "final"))
     final.Reload()
@@ -123,6 +129,7 @@ def test_hparams_hold_settings_and_final_scores(runs):
     assert "final/dev_bleu" in final.Tags()["tensors"]
 
 
+@pytest.mark.slow
 def test_word_vectors_and_sentence_summaries_are_projected(runs):
     logs = runs[0] / "logs"
     model = runs[1]

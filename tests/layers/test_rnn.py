@@ -142,6 +142,7 @@ def test_masks_of_a_functional_model_are_those_of_keras():
         np.testing.assert_allclose(x, y, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rnn", [RNN, keras.layers.RNN])
 def test_a_functional_model_trains_and_is_saved_and_loaded(rnn, tmp_path):
     ids = keras.Input([8], dtype="int32")

@@ -17,6 +17,7 @@ def texts(outputs):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_gives_what_it_shows(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -219,6 +219,7 @@ def test_the_compose_file_pins_a_server_that_reads_what_is_exported(exported):
     assert pinned[0] == needed[0] and int(pinned[1]) >= int(needed[1])
 
 
+@pytest.mark.slow
 def test_export_with_a_shortlist_and_bfloat16(tmp_path):
     model = made("word")
     sizes = [tokenizer.vocabulary_size for tokenizer in model.tokenizers]
@@ -258,6 +259,7 @@ assert not any(name.startswith("tfnmt") for name in sys.modules)
 """
 
 
+@pytest.mark.slow
 def test_it_runs_without_this_project_and_saved_model_cli_shows_its_signatures(exported, model, tmp_path):
     ran = subprocess.run(
         [sys.executable, "-I", "-c", ELSEWHERE, exported, json.dumps(TEXTS)], capture_output=True, cwd=tmp_path
@@ -268,6 +270,7 @@ def test_it_runs_without_this_project_and_saved_model_cli_shows_its_signatures(e
     assert "signature_def['nbest']" in shown and "outputs['translations'] tensor_info" in shown
 
 
+@pytest.mark.slow
 def test_it_runs_without_python(exported, model, sentences, tmp_path):
     program = tmp_path / "load_session"
     home = Path(tf.sysconfig.get_lib())

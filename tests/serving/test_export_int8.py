@@ -37,6 +37,7 @@ def exported(model, tmp_path_factory):
     return export(TranslatorServable([model], SEARCH), tmp_path_factory.mktemp("servables"), "int8")
 
 
+@pytest.mark.slow
 def test_the_exported_model_gives_what_the_searcher_gives(model, exported):
     signatures = tf.saved_model.load(str(exported)).signatures
     expected = Searcher(model, SEARCH).translate(TEXTS)
@@ -83,6 +84,7 @@ def test_a_machine_without_it_refuses_the_version(exported, monkeypatch):
         load(exported)
 
 
+@pytest.mark.slow
 def test_a_machine_without_vnni_refuses_weights_of_eight_bits(exported, monkeypatch, tmp_path):
     """And takes those of seven. A folder of before does not say how many it has, and has eight."""
     monkeypatch.setattr(int8, "_is_exact", lambda levels: levels <= 64)

@@ -389,6 +389,7 @@ def test_an_exported_translator(exported, model, sentences, start):
             grpc.predict("sample", {"source": ["A dog."], "target": ["Ein Hund. " * 200]}, "score")
 
 
+@pytest.mark.slow
 def test_a_process_lives_at_once_and_answers_accepted_requests_before_it_stops(echoes, tmp_path):
     publish(echoes[0], tmp_path, "echo", 1)
     options = ["--models", tmp_path, "--rest-port", "0", "--grpc-port", "0", "--max-batch-size", "2"]

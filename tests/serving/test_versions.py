@@ -16,6 +16,7 @@ from tfnmt.serving.options import BatchingOptions
 from tfnmt.serving.versions import Version
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokenizer", ["subwords", "words"])
 def test_tokenizers_are_freed(tokenizer, request, export_once):
     if tokenizer == "subwords":

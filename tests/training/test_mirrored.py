@@ -13,6 +13,8 @@ from tfnmt.training.preparation import open_run
 from tfnmt.training.strategies import Mirrored
 from tfnmt.translation.presets import PRESETS
 
+pytestmark = pytest.mark.slow
+
 CHECKOUT = Path(__file__).parents[2]
 
 

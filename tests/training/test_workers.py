@@ -248,6 +248,7 @@ def newest(directory):
     return name, {name: reader.get_tensor(name) for name in names}
 
 
+@pytest.mark.slow
 def test_two_workers_train_as_one_process_does(files, tmp_path):
     command = ["train-classifier", *files, *OPTIONS, "--output"]
     addresses, processes = cluster(2), []

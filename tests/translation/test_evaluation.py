@@ -82,6 +82,7 @@ def test_empty_lines_keep_their_place(model, tmp_path):
     assert all(math.isfinite(value) for value in figures.values() if isinstance(value, float))
 
 
+@pytest.mark.slow
 def test_lines_of_a_million_characters_are_cut_with_a_warning(model, tmp_path, logged):
     sources = [PAIRS[0][0], "the dog " * 125_000, "x" * 1_000_000]
     references = [PAIRS[0][1], "der Hund " * 125_000, "y" * 1_000_000]

@@ -12,6 +12,7 @@ from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
 
 
+@pytest.mark.slow
 def test_a_process_gives_what_this_one_gives_in_the_same_order(tmp_path, capfd):
     model = made()
     configuration = SearchConfiguration(beam_size=2)

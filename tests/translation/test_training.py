@@ -54,6 +54,7 @@ def lines_of(file):
         return opened.read().splitlines()
 
 
+@pytest.mark.slow
 def test_lines_that_are_empty_or_have_a_million_characters(files, tmp_path, logged):
     many_words, one_word = "hund " * 200_000, "x" * 1_000_000
     odd = {"train": ["", many_words, one_word], "dev": [many_words, "", one_word]}
@@ -80,6 +81,7 @@ def test_lines_that_are_empty_or_have_a_million_characters(files, tmp_path, logg
     assert len(translations) == 3 and translations[1] == ""
 
 
+@pytest.mark.slow
 def test_half_precision(files, tmp_path, monkeypatch):
     seen = []
     original = training.compile_for_training

@@ -39,6 +39,7 @@ def trained(data, tmp_path_factory):
     return directory
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_where_it_stopped(data, trained, tmp_path):
     for steps in (4, 9):  # in the middle of an epoch, and to the end
         resume = (tmp_path / "run.json").exists()

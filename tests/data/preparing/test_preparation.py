@@ -28,6 +28,7 @@ def killed(*_):
     raise KilledError
 
 
+@pytest.mark.slow
 def test_a_corpus_is_prepared_through_mistakes_and_kills(tmp_path, monkeypatch, ray_cluster):
     """200 pairs and 30 of them again, in two files, with a pair to drop. One TAB is missing at first."""
     pairs, directory = sample_pairs(200, 0, "train"), tmp_path / "records"

@@ -75,6 +75,7 @@ ENCODERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENCODERS)
 def test_an_encoder_in_a_functional_model(name, tmp_path):
     """It learns by `fit`, and is the same after it was saved and loaded."""

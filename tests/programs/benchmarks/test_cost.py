@@ -125,6 +125,7 @@ def test_the_profiler_counts_the_same(options):
     assert profiled_products(lambda: unrolled(model, source, target)) == 2 * counted
 
 
+@pytest.mark.slow
 def test_the_script_prints_one_object_or_a_table(monkeypatch):
     monkeypatch.setattr("tfnmt_programs.benchmarks.cost.matrix_rate", lambda *shape: 100.0)
     options = ["--preset", "tiny", "--set", *(f"{key}={value}" for key, value in SIZES.items()), "vocabulary_size=20"]

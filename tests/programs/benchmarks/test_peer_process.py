@@ -74,6 +74,7 @@ SPINN = {"encoder_alone": False, "vocabulary_size": 10_000, "embedding_size": 4,
 SPINN |= {"head_units": 4, "head_layers": 1, "classes": 3, "learning_rate": 0.01}
 
 
+@pytest.mark.slow
 @needs_torch
 @pytest.mark.parametrize("tracker_units, parse", [(None, "given"), (3, "given"), (3, "predicted"), (3, "sampled")])
 def test_the_real_spinn_worker_trains(tracker_units, parse):
@@ -84,6 +85,7 @@ def test_the_real_spinn_worker_trains(tracker_units, parse):
         assert len(answer["each"]) == 2 and answer["seconds"] == pytest.approx(sum(answer["each"]))
 
 
+@pytest.mark.slow
 @needs_torch
 def test_trees_by_level_have_the_roots_of_the_post_s_way(monkeypatch):
     """The same weights, the same sentences; and the worker trains."""
@@ -112,6 +114,7 @@ def test_trees_by_level_have_the_roots_of_the_post_s_way(monkeypatch):
         assert peer.ask()["seconds"] > 0
 
 
+@pytest.mark.slow
 @needs_torch
 @pytest.mark.parametrize("decodes", [False, True])
 def test_the_real_translator_worker_runs(decodes):

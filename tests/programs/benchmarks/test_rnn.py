@@ -1,10 +1,12 @@
 """The benchmark of recurrent layers measures layers that compute the same."""
 
 import numpy as np
+import pytest
 
 from tfnmt_programs.benchmarks.rnn import LAYERS, Shape, compare_rnn, training_step
 
 
+@pytest.mark.slow
 def test_figures_of_each_shape():
     figures = compare_rnn((Shape(9, 2, 3), Shape(2, 3, 4)), rounds=2)
     assert figures["matrix_gflops"] > 0

@@ -9,6 +9,8 @@ import pytest
 from tfnmt.commands.server_process import ServerProcess
 from tfnmt_programs.benchmarks import server_times
 
+pytestmark = pytest.mark.slow
+
 STOP_SECONDS = 0.3
 SERVER = f"""
 import http.server, json, signal, sys, threading, time

@@ -11,6 +11,8 @@ from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.presets import Preset
 from tfnmt_programs.benchmarks.tensorboard_cost import tensorboard_cost
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_cost_of_writing_for_tensorboard(tmp_path):
     files = [ParallelFiles(str(tmp_path / name)) for name in ("train.tsv", "dev.tsv")]

@@ -10,6 +10,8 @@ from tfnmt.data.parallel import ParallelFiles
 from tfnmt.errors import UserError
 from tfnmt_programs.benchmarks.translator_training import compare_training
 
+pytestmark = pytest.mark.slow
+
 # Stands in for JoeyNMT: claims the weights of a small model, and to be done in a quarter of a second.
 FAKE_WORKER = """
 import json, sys

@@ -60,6 +60,7 @@ def test_a_run_without_logs(monkeypatch, tmp_path):
     assert not (tmp_path / "pictures").exists()
 
 
+@pytest.mark.slow
 def test_a_document_is_taken_in_both_themes(browser, tmp_path):
     (tmp_path / "index.html").write_text("""<!doctype html><style>
         html { background: white } @media (prefers-color-scheme: dark) { html { background: black } }</style>""")

@@ -99,6 +99,7 @@ def test_operations_of_strings_are_counted_apart():
     assert sum(report.of_strings.values()) == 2 and not report.without_kernel
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_line_for_each_graph():
     options = ["--only", "training classifier, gru"]
     figures = json.loads(call("gpu-kernels", *options, "--json"))["training classifier, gru"]
@@ -116,6 +117,7 @@ def reports():
     return {name: examine(trace()) for name, trace in traced}
 
 
+@pytest.mark.slow
 def test_all_is_walked(reports):
     trainings = [set(graph.removeprefix("training ").split(", ")) for graph in reports]
     for kind, names in (("translator", PRESETS), ("classifier", CLASSIFIER_PRESETS)):
@@ -123,16 +125,19 @@ def test_all_is_walked(reports):
     assert all(any({"classifier", name} <= training for training in trainings) for name in ENCODERS)
 
 
+@pytest.mark.slow
 def test_no_loop_has_an_operation_without_a_kernel(reports):
     found = {(graph, each.what) for graph, report in reports.items() for each in report.without_kernel if each.in_loop}
     assert not found
 
 
+@pytest.mark.slow
 def test_outside_of_loops_few_operations_have_no_kernel(reports):
     found = {each.what for report in reports.values() for each in report.without_kernel}
     assert found == set(ON_THE_CPU)
 
 
+@pytest.mark.slow
 def test_few_loops_wait_for_sizes(reports):
     """Searches that remove finished sentences, and parsers, which compose the sentences that REDUCE."""
     for graph, report in reports.items():
@@ -141,6 +146,7 @@ def test_few_loops_wait_for_sizes(reports):
         assert parses or searches or not any(found.in_loop for found in report.sized_by_values), graph
 
 
+@pytest.mark.slow
 def test_loops_wait_for_few_tensors(reports):
     for graph, report in reports.items():
         waits = sum(count for found, count in report.copied_to_host.items() if found.in_loop)

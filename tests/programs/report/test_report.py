@@ -33,6 +33,7 @@ def assert_self_contained(text):
     assert anchors == headings and len(set(headings)) == len(headings)
 
 
+@pytest.mark.slow
 def test_translators(tmp_path):
     pairs = sample_pairs(6, seed=0, split="test")
     for name, side in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
