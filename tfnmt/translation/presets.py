@@ -107,7 +107,7 @@ PRESETS = {
             warmup_steps=500,
             label_smoothing=0.1,
             weight_average=0.998,
-            selection="loss",  # which is less noisy than the BLEU of a thousand sentences, and needs no search
+            selection="loss",  # which is less noisy than the BLEU of a thousand sentences
         ),
     ),
 }
