@@ -112,6 +112,23 @@ def test_a_sequence_of_one(run):
     tf.nest.map_structure(lambda x, y: np.testing.assert_allclose(x, y, atol=1e-12), run(*arguments), expected)
 
 
+@pytest.mark.parametrize("run", [in_eager_mode, in_a_graph])
+def test_a_matrix_in_another_dtype_is_multiplied_in_that(run):
+    """Outputs, and gradients that pass through it, are rounded as TensorFlow's own are. The gradient of the matrix is
+    rounded once, where TensorFlow adds up the rounded gradients of all times."""
+    values = case()
+    values["U"] = tf.cast(values["U"], tf.bfloat16)
+    outputs, states, gradients = run(values, MASK, True)
+    expected_outputs, expected_states, expected = results_and_gradients(plain_loop, values, MASK, True)
+    d, expected_d = tf.cast(gradients.pop("U"), tf.float64), tf.cast(expected.pop("U"), tf.float64)
+    pairs = (outputs, states, gradients), (expected_outputs, expected_states, expected)
+    tf.nest.map_structure(lambda x, y: np.testing.assert_allclose(x, y, atol=1e-12), *pairs)
+    np.testing.assert_allclose(d, expected_d, rtol=2**-6, atol=2**-7 * np.abs(expected_d).max())
+    exact = results_and_gradients(plain_loop, case(), MASK, True)[2]
+    np.testing.assert_allclose(gradients["s"], exact["s"], atol=0.1)
+    assert np.abs(gradients["s"] - exact["s"]).max() > 1e-4
+
+
 def test_masked_times_leave_the_states_as_they_were():
     values = case()
     mask = tf.constant([[t < 2] * BATCH for t in range(TIME)])

@@ -93,10 +93,10 @@ def test_half_precision(files, tmp_path, monkeypatch):
     )
     assert np.isfinite(progress.best_score)
     (trained,) = seen
-    assert trained.encoder.compute_dtype == trained.decoder.compute_dtype == "bfloat16"
+    assert trained.product_dtype == "bfloat16"
     assert all(weight.dtype == "float32" for weight in trained.weights)
     loaded = tfnmt.load(tmp_path / "model")
-    assert loaded.compute_dtype == model.compute_dtype == "float32", "only training computes in half precision"
+    assert loaded.product_dtype is model.product_dtype is None, "only training computes in half precision"
     for value, expected in zip(loaded.get_weights(), model.get_weights(), strict=True):
         np.testing.assert_array_equal(value, expected)
     assert loaded.translate(["the dog"]) == model.translate(["the dog"])
@@ -117,7 +117,7 @@ def test_training_begins_with_a_trained_model(files, tmp_path, monkeypatch):
     begin = [f"initial={tmp_path / 'first'}", "mixed_precision=true", "seed=2"]
     train_translator(tmp_path / "second", small(*begin), files[1], files[1])
     second = given[-1]
-    assert second.compute_dtype == "bfloat16"
+    assert second.product_dtype == "bfloat16"
     for name in ("source_tokenizer", "target_tokenizer"):
         assert getattr(second, name).get_config() == getattr(first, name).get_config()
     for value, expected in zip(second.get_weights(), first.get_weights(), strict=True):

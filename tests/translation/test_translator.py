@@ -130,6 +130,40 @@ def test_a_batch_in_micro_batches_is_learned_as_one(options, eagerly):
         np.testing.assert_allclose(value, expected, rtol=1e-4, atol=1e-5)
 
 
+# Normalizing three numbers to variance 1 would magnify what rounding does.
+ROUNDED = {"plain": {"attention": "dot"}, "everything": EVERYTHING | {"layer_normalization": False}, "cho2014": CHO2014}
+
+
+@pytest.mark.parametrize("options", ROUNDED.values(), ids=ROUNDED)
+def test_products_in_bfloat16(options):
+    """All products with matrices of the model, forward and backward, and nothing else."""
+    exact, rough = made(**options), made(**options)
+    rough.product_dtype = "bfloat16"
+    x, y = copies(8)
+
+    @tf.function
+    def step(model):
+        with tf.GradientTape() as tape:
+            logits = model(x, training=True)
+            loss = mean_log_p(logits, y)
+        return logits, tape.gradient(loss, [weight.value for weight in model.trainable_weights])
+
+    logits, gradients = step(rough)
+    expected_logits, expected_gradients = step(exact)
+    for value, expected in ((logits, expected_logits), *zip(gradients, expected_gradients, strict=True)):
+        value, expected = (tf.convert_to_tensor(each) for each in (value, expected))
+        assert value.dtype == tf.float32
+        np.testing.assert_allclose(value, expected, atol=0.02 + 0.05 * np.abs(expected).max())
+    assert not np.allclose(logits, expected_logits, atol=1e-5)
+
+    definition = step.get_concrete_function(rough).graph.as_graph_def()
+    nodes = [*definition.node, *(node for function in definition.library.function for node in function.node_def)]
+    products = [node for node in nodes if node.op == "MatMul"]
+    assert products and {node.attr["T"].type for node in products} == {tf.bfloat16.as_datatype_enum}
+    others = [node for node in nodes if node.op in ("Tanh", "Sigmoid", "TanhGrad", "SigmoidGrad", "BatchMatMulV2")]
+    assert others and {node.attr["T"].type for node in others} == {tf.float32.as_datatype_enum}
+
+
 def test_learns(trained):
     translator, history = trained
     inputs, labels = copies()

@@ -9,7 +9,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.invariants import LoopInvariants, cast_weight, invariants_for_one_step, times
+from tfnmt.layers.invariants import LoopInvariants, cast_matrix, cast_weight, invariants_for_one_step, times
 
 Named = dict[str, tf.Tensor]
 
@@ -109,7 +109,7 @@ class AdditiveAttention(Attention):
         return [(self.W_a, z), (self.U_a, h)]
 
     def loop_weights(self) -> Named:
-        return {"W_a": cast_weight(self, self.W_a)}
+        return {"W_a": cast_matrix(self, self.W_a)}
 
     def loop_constants(self) -> Named:
         return {"v": cast_weight(self, self.v)}
@@ -120,7 +120,7 @@ class AdditiveAttention(Attention):
 
     def keys(self, h: tf.Tensor) -> tf.Tensor:
         """h_j U_a + b, [batch, source_length, units]."""
-        return times(h, cast_weight(self, self.U_a)) + cast_weight(self, self.b)
+        return times(h, cast_matrix(self, self.U_a)) + cast_weight(self, self.b)
 
     def energies(self, z: tf.Tensor, invariants: LoopInvariants) -> tf.Tensor:
         hidden = tf.tanh(invariants.add("keys", invariants.matmul("W_a", z)[:, tf.newaxis, :]))
@@ -171,4 +171,4 @@ class GeneralAttention(DotAttention):
 
     def keys(self, h: tf.Tensor) -> tf.Tensor:
         """(h_j W_a) transposed, [batch, query_size, source_length]."""
-        return tf.transpose(times(h, cast_weight(self, self.W_a)), [0, 2, 1])
+        return tf.transpose(times(h, cast_matrix(self, self.W_a)), [0, 2, 1])

@@ -11,7 +11,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.invariants import LoopInvariants, cast_weight, invariants_for_one_step, times
+from tfnmt.layers.invariants import LoopInvariants, cast_matrix, cast_weight, invariants_for_one_step, times
 from tfnmt.layers.recurrence import Tensors
 
 
@@ -73,8 +73,8 @@ class Cell(keras.layers.Layer):
 
     def loop_weights(self, with_inputs: bool = False) -> dict[str, tf.Tensor]:
         """The matrices that a loop multiplies with, by name; `with_inputs` where `project` is in the loop too."""
-        weights = {"U": cast_weight(self, self.U)}
-        return weights | {"W": cast_weight(self, self.W)} if with_inputs else weights
+        weights = {"U": cast_matrix(self, self.U)}
+        return weights | {"W": cast_matrix(self, self.W)} if with_inputs else weights
 
     def loop_constants(self, dropout_mask: tf.Tensor | None = None) -> dict[str, tf.Tensor]:
         """The other tensors that a loop needs. `dropout_mask`: [batch, units], times h in its product with U."""
@@ -89,7 +89,7 @@ class Cell(keras.layers.Layer):
         """
         if invariants is None:
             invariants = invariants_for_one_step({}, self.loop_constants())
-            projected = times(s, cast_weight(self, self.W))
+            projected = times(s, cast_matrix(self, self.W))
         else:
             projected = invariants.matmul("W", s)
         if self.layer_normalization:

@@ -9,7 +9,7 @@ from tfnmt.layers.cells import CELLS, Cell
 from tfnmt.layers.deep_output import DeepOutput
 from tfnmt.layers.embedding import Embedding, over_time_dropout, whole_word_dropout
 from tfnmt.layers.int8 import Int8Matrix
-from tfnmt.layers.invariants import cast_weight, invariants_for_one_step, multiply, scoped
+from tfnmt.layers.invariants import cast_matrix, cast_weight, invariants_for_one_step, multiply, scoped
 from tfnmt.layers.recurrence import Tensors, recur
 from tfnmt.layers.registry import ATTENTIONS
 
@@ -240,13 +240,17 @@ class Decoder(keras.layers.Layer):
     def logits(self, t: tf.Tensor) -> tf.Tensor:
         """e(k) = w_kᵀ t + b_k of every word k: t [..., readout_size] → [..., vocabulary_size]."""
         rows, w = tf.reshape(t, [-1, self.readout_size]), self._output_weight()
-        e = multiply(rows, w) if isinstance(w, Int8Matrix) else tf.matmul(rows, w, transpose_b=self.tied_embeddings)
+        if isinstance(w, Int8Matrix):
+            e = multiply(rows, w)
+        else:
+            e = tf.matmul(tf.cast(rows, w.dtype), w, transpose_b=self.tied_embeddings)
+            e = tf.cast(e, rows.dtype)
         e = tf.nn.bias_add(e, cast_weight(self, self.b))
         return tf.reshape(e, tf.concat([tf.shape(t)[:-1], [self.E.input_dim]], axis=0))
 
     def _output_weight(self):
         """w [readout_size, vocabulary_size], or its transpose, which is E, where they are tied and no `Int8Matrix`."""
-        return cast_weight(self, self.E.embeddings if self.tied_embeddings else self.w)
+        return cast_matrix(self, self.E.embeddings if self.tied_embeddings else self.w)
 
     def _project(self, u, memory):
         """What the first layer and, with input feeding, the readout need of the words before, at all times at once."""
@@ -298,10 +302,10 @@ class Decoder(keras.layers.Layer):
         if self.attention:
             weights["attention"] = self.attention.loop_weights()
         if self.attend_first:
-            return scoped(weights) | {"W_c": cast_weight(self, self.W_c)}
+            return scoped(weights) | {"W_c": cast_matrix(self, self.W_c)}
         if not self.input_feeding:
             return scoped(weights)
-        return scoped(weights | {"readout": self.readout.loop_weights()}) | {"W_f": cast_weight(self, self.W_f)}
+        return scoped(weights | {"readout": self.readout.loop_weights()}) | {"W_f": cast_matrix(self, self.W_f)}
 
     def _loop_constants(self, dropout_masks):
         constants = {name: cell.loop_constants(dropout_masks.get(name)) for name, cell in self._cells().items()}
@@ -319,5 +323,5 @@ class Decoder(keras.layers.Layer):
 
 def _first_state(layer, summary):
     """What a dense layer gives for h_T, in its product's precision."""
-    z = multiply(summary, cast_weight(layer, layer.kernel)) + cast_weight(layer, layer.bias)
+    z = multiply(summary, cast_matrix(layer, layer.kernel)) + cast_weight(layer, layer.bias)
     return layer.activation(z)

@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.layers.feedforward import PIECES, activate
-from tfnmt.layers.invariants import LoopInvariants, cast_weight, times
+from tfnmt.layers.invariants import LoopInvariants, cast_matrix, cast_weight, times
 
 
 @keras.saving.register_keras_serializable("tfnmt")
@@ -41,11 +41,11 @@ class DeepOutput(keras.layers.Layer):
 
     def loop_weights(self) -> dict[str, tf.Tensor]:
         """The matrices that `step` multiplies with, by name."""
-        return {"W_1": cast_weight(self, self.W_1), "W_3": cast_weight(self, self.W_3)}
+        return {"W_1": cast_matrix(self, self.W_1), "W_3": cast_matrix(self, self.W_3)}
 
     def project(self, u: tf.Tensor) -> tf.Tensor:
         """u W_2 + b [..., units], which depends on no state."""
-        return times(u, cast_weight(self, self.W_2)) + cast_weight(self, self.b)
+        return times(u, cast_matrix(self, self.W_2)) + cast_weight(self, self.b)
 
     def step(self, projected: tf.Tensor, z: tf.Tensor, c: tf.Tensor, invariants: LoopInvariants) -> tf.Tensor:
         """`call` in a loop that has the weights in its `invariants`; `projected` is `project(u)` at that time."""

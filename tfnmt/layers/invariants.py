@@ -4,7 +4,9 @@ Layers name them by `loop_weights` and `loop_constants`; a loop gives them to it
 what a product is there: kept for the gradient, or of one matrix for several rows of a search.
 """
 
-from collections.abc import Callable
+import contextlib
+import contextvars
+from collections.abc import Callable, Iterator
 
 import keras
 import tensorflow as tf
@@ -30,8 +32,7 @@ def multiply(value: tf.Tensor, weight: tf.Tensor | Int8Matrix, rows: int = 1) ->
 
 def times(x: tf.Tensor, weight: tf.Tensor | Int8Matrix) -> tf.Tensor:
     """x [..., in] times weight [in, out], all rows as one product. Returns [..., out]."""
-    rows = tf.reshape(x, [-1, weight.shape[0]])
-    product = weight.multiply(rows) if isinstance(weight, Int8Matrix) else tf.matmul(rows, weight)
+    product = multiply(tf.reshape(x, [-1, weight.shape[0]]), weight)
     return tf.reshape(product, tf.concat([tf.shape(x)[:-1], [weight.shape[1]]], axis=0))
 
 
@@ -85,12 +86,32 @@ def scoped(tensors: dict[str, dict[str, tf.Tensor]]) -> dict[str, tf.Tensor]:
     return {f"{scope}/{name}": tensor for scope, named in tensors.items() for name, tensor in named.items()}
 
 
-def cast_weight(layer: keras.layers.Layer, variable: keras.Variable) -> tf.Tensor | Int8Matrix:
-    """A layer's variable in the dtype that the layer computes in, or what `int8_matrices` has in its place.
+def cast_weight(layer: keras.layers.Layer, variable: keras.Variable) -> tf.Tensor:
+    """A layer's variable in the dtype that the layer computes in.
 
     Keras casts by itself where a layer is called; `step` and other methods of a layer that searches call directly are
     to compute in the same dtype.
     """
+    return tf.cast(tf.convert_to_tensor(variable), layer.compute_dtype)
+
+
+_PRODUCTS_IN: contextvars.ContextVar[str | None] = contextvars.ContextVar("products in", default=None)
+
+
+@contextlib.contextmanager
+def products_in(dtype: str | None) -> Iterator[None]:
+    """Within it, layers multiply with their matrices in this dtype, and compute all else in their own; None for all in
+    their own. On processors, bfloat16 makes products faster, and sums, gates and masks slower."""
+    token = _PRODUCTS_IN.set(dtype)
+    try:
+        yield
+    finally:
+        _PRODUCTS_IN.reset(token)
+
+
+def cast_matrix(layer: keras.layers.Layer, variable: keras.Variable) -> tf.Tensor | Int8Matrix:
+    """A layer's matrix as `multiply` and `times` take it: what `int8_matrices` has in its place, in the dtype of
+    `products_in`, or in that which the layer computes in."""
     if (matrix := int8_matrix(variable)) is not None:
         return matrix
-    return tf.cast(tf.convert_to_tensor(variable), layer.compute_dtype)
+    return tf.cast(tf.convert_to_tensor(variable), _PRODUCTS_IN.get() or layer.compute_dtype)

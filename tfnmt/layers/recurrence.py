@@ -45,7 +45,8 @@ def recur(
         inputs: a tuple of tensors [time, batch, size]; time first. Products that do not depend on the states are done.
         states: a tuple of tensors [batch, units], the states before the first step.
         weights: a dictionary of the matrices that the step multiplies with: [in, out], or [batch, in, out] for one
-            matrix per example. If one is an `Int8Matrix`, there is no gradient, and nothing is kept for one.
+            matrix per example. One in a dtype of its own is multiplied in that. If one is an `Int8Matrix`, there is no
+            gradient, and nothing is kept for one.
         output_sizes: a tuple with the last dimension of each output, None where it is known only when the graph runs.
         constants: a dictionary of further tensors that are the same at all times.
         mask: optional bool [time, batch]. Where it is False the states pass through unchanged, so padding changes
@@ -96,8 +97,8 @@ def _forward(step, inputs, states, weights, constants, output_sizes, time, order
     if keep:
         kept = {
             "states": tuple(_new_array(dtype, time, [state.shape[-1]]) for state in states),
-            "factors": {name: _new_array(dtype, time, [weight.shape[-2]]) for name, weight in weights.items()},
-            "products": {name: _new_array(dtype, time, [weight.shape[-1]]) for name, weight in weights.items()},
+            "factors": {name: _new_array(weight.dtype, time, [weight.shape[-2]]) for name, weight in weights.items()},
+            "products": {name: _new_array(weight.dtype, time, [weight.shape[-1]]) for name, weight in weights.items()},
         }
     outputs = tuple(_new_array(dtype, time, [size]) for size in output_sizes)
 
@@ -108,8 +109,10 @@ def _forward(step, inputs, states, weights, constants, output_sizes, time, order
         def matmul(name, value):
             if name in factors:
                 raise ValueError(f"a step uses each weight once, and uses {name!r} again")
-            factors[name], products[name] = value, multiply(value, weights[name])
-            return products[name]
+            weight = weights[name]
+            factors[name] = tf.cast(value, weight.dtype) if keep else value
+            products[name] = multiply(factors[name], weight)
+            return tf.cast(products[name], value.dtype)
 
         outputs_t, new_states = step(t, _at(inputs, t), states, constants, matmul)
         kept_t = {"states": states, "factors": factors, "products": products} if keep else {}
@@ -138,10 +141,10 @@ def _backward(step, inputs, states, weights, constants, kept, d_outputs, d_state
             @tf.custom_gradient
             def known(value):
                 def gradient(d):
-                    dz_t[name] = d
+                    dz_t[name] = tf.cast(d, at["products"][name].dtype)
                     return multiply(d, transposed[name])
 
-                return tf.identity(at["products"][name]), gradient
+                return tf.identity(tf.cast(at["products"][name], value.dtype)), gradient
 
             return known(value)
 

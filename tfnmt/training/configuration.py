@@ -64,7 +64,7 @@ class TrainingConfiguration(Configuration):
     accumulation_steps: int = Field(
         1, description="batches whose gradients are averaged into one update", ge=1, le=1_000_000
     )
-    mixed_precision: bool = Field(False, description="compute in bfloat16, keep weights in float32")
+    mixed_precision: bool = Field(False, description="multiply matrices in bfloat16, and compute all else in float32")
     weight_average: float | None = Field(
         None,
         description="decay of an exponential moving average of the weights, which is then what is scored and kept",

@@ -1,8 +1,7 @@
 """From files of sentence pairs to a trained translator."""
 
-import contextlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import keras
@@ -170,31 +169,21 @@ def compile_for_training(model: Translator, configuration: TrainingConfiguration
     model.compute_metrics(None, tf.zeros([1, 1], tf.int32), tf.zeros([1, 1, size]))  # which makes their variables
 
 
-@contextlib.contextmanager
-def dtype_policy(name: str) -> Iterator[None]:
-    """Layers made within it compute as Keras's dtype policy of that name says."""
-    before = keras.config.dtype_policy()
-    keras.config.set_dtype_policy(name)
-    try:
-        yield
-    finally:
-        keras.config.set_dtype_policy(before)
-
-
 def _new_models(preset: Preset, tokenizers: tuple[Tokenizer, Tokenizer]) -> tuple[Translator, Translator]:
-    """The model in float32 and the one to train, which is the same but in mixed precision."""
+    """The model, and the one to train: the same, or one that multiplies in bfloat16."""
     keras.utils.set_random_seed(preset.training.seed)
     model = Translator(preset.model, *tokenizers)
     if not preset.training.mixed_precision:
         return model, model
-    with dtype_policy("mixed_bfloat16"):
-        return model, Translator(preset.model, *tokenizers)
+    trained = Translator(preset.model, *tokenizers)
+    trained.product_dtype = "bfloat16"
+    return model, trained
 
 
 def _dev_scoring(trained, model, files):
     """The `dev_scores` of a run: loss, perplexity and accuracy by Keras's `evaluate`, BLEU of greedy search.
 
-    `model` searches: `trained` itself or, where that computes in bfloat16, one in float32 with the same weights.
+    `model` searches: `trained` itself or, where that multiplies in bfloat16, one in float32 with the same weights.
     """
     tokenizers = model.source_tokenizer, model.target_tokenizer
     batches = evaluation_batches(files.pairs(), *tokenizers, DEV_BATCH_SIZE, model.configuration.maximum_source_length)

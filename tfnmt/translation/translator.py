@@ -12,6 +12,7 @@ from tfnmt.data.progress import ProgressDisplay
 from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.drawn_words import DrawnWords
 from tfnmt.layers.encoder import Encoder
+from tfnmt.layers.invariants import products_in
 from tfnmt.text.framing import encode_source
 from tfnmt.text.tokenizers import Tokenizer, tokenizer_from_config
 from tfnmt.training.losses import MaskedCrossEntropy
@@ -37,6 +38,8 @@ class Translator(MicroBatchTraining, keras.Model):
     kind = "translator"
     configuration_class = TranslatorConfiguration
     tokenizer_names = ("source", "target")
+    product_dtype: str | None = None
+    """What `call` multiplies matrices in, such as "bfloat16"; None for the dtype that all else is computed in."""
 
     def __init__(
         self,
@@ -101,10 +104,11 @@ class Translator(MicroBatchTraining, keras.Model):
 
     def call(self, inputs: dict[str, tf.Tensor], training: bool = False) -> tf.Tensor:
         """Logits [batch, target_length, target_vocabulary_size] of `inputs` {"source", "target"}, as the class says."""
-        encoded, target = self.encoder(inputs["source"], training=training), inputs["target"]
-        if training and self.configuration.scheduled_sampling:
-            target = self.drawn_words(target, self.decoder(target, encoded))
-        return self.decoder(target, encoded, training=training)
+        with products_in(self.product_dtype):
+            encoded, target = self.encoder(inputs["source"], training=training), inputs["target"]
+            if training and self.configuration.scheduled_sampling:
+                target = self.drawn_words(target, self.decoder(target, encoded))
+            return self.decoder(target, encoded, training=training)
 
     def loss_terms(self, x: Any, y: tf.Tensor, y_pred: tf.Tensor) -> list[tuple[tf.Tensor, tf.Tensor]]:
         """The `MaskedCrossEntropy` given to `compile`, and the number of words or sentences that it is the mean of; see

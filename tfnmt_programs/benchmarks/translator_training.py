@@ -51,7 +51,7 @@ from tfnmt.text.tokenizers import WordTokenizer
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.presets import find_preset
-from tfnmt.translation.training import compile_for_training, dtype_policy
+from tfnmt.translation.training import compile_for_training
 from tfnmt.translation.translator import Translator
 from tfnmt_programs.benchmarks import joeynmt_peer, marian_peer
 from tfnmt_programs.benchmarks.alternation import alternate, ratio_figures
@@ -91,8 +91,8 @@ def compare_training(files: ParallelFiles, options: Namespace) -> dict[str, Any]
     words = sum(int(np.sum(labels != 0)) for _, labels in batches)
     sizes = len(batches), options.batch_size, words
     logger.info("%d batches of %d pairs; %d target words, END counted, in each round", *sizes)
-    with dtype_policy("mixed_bfloat16" if options.mixed_precision else "float32"):
-        model = our_model(options, tokenizers)
+    model = our_model(options, tokenizers)
+    model.product_dtype = "bfloat16" if options.mixed_precision else None
     start_training, peer_counts = PEERS[options.peer]
     with start_training(model, batches, TRAINING.learning_rate, SEED, options) as peer:
         theirs = peer.answer()

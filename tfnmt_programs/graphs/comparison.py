@@ -1,8 +1,9 @@
 """The same model as a static graph and define-by-run: equal, and at what cost."""
 
+import contextlib
 import ctypes
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,6 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfnmt.translation.training import dtype_policy
 from tfnmt_programs.graphs.cases import Case, lines_of_code
 from tfnmt_programs.measuring import median_seconds, peak_memory, reset_peak_memory, resident_memory, seconds_of
 from tfnmt_programs.operations import number_of_operations
@@ -89,7 +89,7 @@ def compare(
         dtype: "float32", or "float64", where what is left of a difference is no rounding of float32.
     """
     keras.utils.set_random_seed(seed)
-    with dtype_policy(dtype):
+    with _dtype_policy(dtype):
         layer = case.make(units)
     random = np.random.default_rng(seed)
     by_run = case.step(case.by_run, layer)
@@ -161,3 +161,14 @@ def _observed(function):
 def _relative_difference(x, y):
     x, y = tf.convert_to_tensor(x), tf.convert_to_tensor(y)
     return float(tf.math.divide_no_nan(tf.norm(x - y), tf.norm(y)))
+
+
+@contextlib.contextmanager
+def _dtype_policy(name: str) -> Iterator[None]:
+    """Layers made within it compute as Keras's dtype policy of that name says."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(name)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)

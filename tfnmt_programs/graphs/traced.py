@@ -22,7 +22,7 @@ from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
 from tfnmt.translation.servable import TranslatorServable
 from tfnmt.translation.shortlist import Shortlist
-from tfnmt.translation.training import compile_for_training, dtype_policy
+from tfnmt.translation.training import compile_for_training
 from tfnmt.translation.translator import Translator
 from tfnmt_programs.benchmarks.untrained import placeholder_tokenizer, untrained_classifier, untrained_translator
 
@@ -133,8 +133,8 @@ def _trainings_of_translators():
 
 def _training_of_translator(name, configuration, training=_TRAINING, replicas=ONE_REPLICA):
     def trace():
-        with dtype_policy("mixed_bfloat16" if training.mixed_precision else "float32"):
-            model = untrained_translator(configuration, VOCABULARY)
+        model = untrained_translator(configuration, VOCABULARY)
+        model.product_dtype = "bfloat16" if training.mixed_precision else None
         compile_for_training(model, training, total_steps=100)
         model.replicas = replicas
         return _step(model, {"source": _matrix(), "target": _matrix()}, _matrix())

@@ -37,7 +37,7 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument(
         "--mixed-precision",
         choices=("ours", "both"),
-        help="compute in bfloat16, weights in float32, as mixed_precision=true trains (default: neither side)",
+        help="multiply in bfloat16, as mixed_precision=true trains (default: neither side)",
     )
     parser.add_argument("--batch-size", type=positive, default=64, metavar="N", help="pairs at once (default: 64)")
     parser.add_argument("--batches", type=positive, default=30, metavar="N", help="batches in a round (default: 30)")
