@@ -72,6 +72,23 @@ class TranslatorConfiguration(Configuration):
         ge=0,
         le=1,
     )
+    risk_weight: float = Field(
+        0.0,
+        description="weight of the expected 1 − BLEU of the model's own translations in the loss (minimum risk training);"
+        " for models that are trained already, by initial",
+        ge=0,
+        le=1000,
+    )
+    risk_samples: int = Field(5, description="translations drawn of each source for it", ge=2, le=1000)
+    risk_sharpness: float = Field(
+        0.1,
+        description="α: a drawn translation of probability p counts in proportion to p^α",
+        gt=0,
+        le=10,
+    )
+    risk_temperature: float = Field(
+        1.0, description="logits are divided by it where translations are drawn for it", ge=0.001, le=1000
+    )
     maximum_source_length: int = Field(
         400,
         description="tokens of a source sentence that are read; what is longer is cut, with a warning",

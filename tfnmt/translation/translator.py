@@ -16,8 +16,9 @@ from tfnmt.layers.invariants import products_in
 from tfnmt.text.framing import encode_source
 from tfnmt.text.tokenizers import Tokenizer, tokenizer_from_config
 from tfnmt.training.losses import MaskedCrossEntropy
-from tfnmt.training.micro_batches import MicroBatchTraining
+from tfnmt.training.micro_batches import MicroBatchTraining, batch_loss
 from tfnmt.translation.configuration import TranslatorConfiguration
+from tfnmt.translation.risk import risk
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
 
@@ -98,6 +99,8 @@ class Translator(MicroBatchTraining, keras.Model):
         self.built = True
         if c.scheduled_sampling:
             self.drawn_words = DrawnWords(c.scheduled_sampling, name="drawn_words")
+        if c.risk_weight:
+            self.seeds = keras.random.SeedGenerator()
         self.supports_jit = False  # batches come in many shapes, and XLA would compile each of them anew
         # Not a dictionary: a SavedModel cannot keep one with such keys.
         self._searchers = functools.cache(functools.partial(Searcher, self))
@@ -110,11 +113,33 @@ class Translator(MicroBatchTraining, keras.Model):
                 target = self.drawn_words(target, self.decoder(target, encoded))
             return self.decoder(target, encoded, training=training)
 
-    def loss_terms(self, x: Any, y: tf.Tensor, y_pred: tf.Tensor) -> list[tuple[tf.Tensor, tf.Tensor]]:
+    def compute_loss(
+        self,
+        x: dict[str, tf.Tensor],
+        y: tf.Tensor,
+        y_pred: tf.Tensor,
+        sample_weight: None = None,
+        training: bool = True,
+    ) -> tf.Tensor:
+        """The sum of the `loss_terms`; a scalar."""
+        return batch_loss([self.loss_terms(x, y, y_pred, training)])
+
+    def loss_terms(
+        self, x: dict[str, tf.Tensor], y: tf.Tensor, y_pred: tf.Tensor, training: bool = True
+    ) -> list[tuple[tf.Tensor, tf.Tensor]]:
         """The `MaskedCrossEntropy` given to `compile`, and the number of words or sentences that it is the mean of; see
-        `MicroBatchTraining`. Any other loss is taken for a mean over words."""
+        `MicroBatchTraining`. Any other loss is taken for a mean over words. In training with a `risk_weight`, also the
+        weighted `tfnmt.translation.risk.risk`, a mean over sentences."""
+        c = self.configuration
         of_words = not isinstance(self.loss, MaskedCrossEntropy)
-        return [(self.loss(y, y_pred), tf.math.count_nonzero(y) if of_words else self.loss.count(y))]
+        terms = [(self.loss(y, y_pred), tf.math.count_nonzero(y) if of_words else self.loss.count(y))]
+        if training and c.risk_weight:
+            with products_in(self.product_dtype):
+                seed = tf.cast(self.seeds.next(), tf.int32)
+                how = (c.risk_samples, c.risk_sharpness, c.risk_temperature)
+                mean = risk(self, x["source"], y, *how, seed)
+            terms.append((c.risk_weight * mean, tf.shape(y)[0]))
+        return terms
 
     @property
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
