@@ -74,8 +74,8 @@ class TranslatorConfiguration(Configuration):
     )
     risk_weight: float = Field(
         0.0,
-        description="weight of the expected 1 − BLEU of the model's own translations in the loss (minimum risk training);"
-        " for models that are trained already, by initial",
+        description="weight of the expected 1 − BLEU of the model's own translations in the loss (minimum risk"
+        " training); for models that are trained already, see initial",
         ge=0,
         le=1000,
     )
