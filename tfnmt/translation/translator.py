@@ -16,7 +16,7 @@ from tfnmt.layers.invariants import products_in
 from tfnmt.text.framing import encode_source
 from tfnmt.text.tokenizers import Tokenizer, tokenizer_from_config
 from tfnmt.training.losses import MaskedCrossEntropy
-from tfnmt.training.micro_batches import MicroBatchTraining, batch_loss
+from tfnmt.training.micro_batches import LossTerms, MicroBatchTraining
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.risk import risk
 from tfnmt.translation.search_configuration import SearchConfiguration
@@ -118,28 +118,27 @@ class Translator(MicroBatchTraining, keras.Model):
         x: dict[str, tf.Tensor],
         y: tf.Tensor,
         y_pred: tf.Tensor,
-        sample_weight: None = None,
+        sample_weight: tf.Tensor | None = None,
         training: bool = True,
     ) -> tf.Tensor:
-        """The sum of the `loss_terms`; a scalar."""
-        return batch_loss([self.loss_terms(x, y, y_pred, training)])
+        """Keras's; in training, `risk_weight` times the `tfnmt.translation.risk.risk` is added."""
+        loss = super().compute_loss(x, y, y_pred, sample_weight, training)
+        return loss + self._weighted_risk(x, y) if training and self.configuration.risk_weight else loss
 
-    def loss_terms(
-        self, x: dict[str, tf.Tensor], y: tf.Tensor, y_pred: tf.Tensor, training: bool = True
-    ) -> list[tuple[tf.Tensor, tf.Tensor]]:
+    def loss_terms(self, x: dict[str, tf.Tensor], y: tf.Tensor, y_pred: tf.Tensor) -> LossTerms:
         """The `MaskedCrossEntropy` given to `compile`, and the number of words or sentences that it is the mean of; see
-        `MicroBatchTraining`. Any other loss is taken for a mean over words. In training with a `risk_weight`, also the
-        weighted `tfnmt.translation.risk.risk`, a mean over sentences."""
-        c = self.configuration
+        `MicroBatchTraining`. Any other loss is taken for a mean over words. With a `risk_weight`, the weighted risk
+        too, a mean over sentences."""
         of_words = not isinstance(self.loss, MaskedCrossEntropy)
         terms = [(self.loss(y, y_pred), tf.math.count_nonzero(y) if of_words else self.loss.count(y))]
-        if training and c.risk_weight:
-            with products_in(self.product_dtype):
-                seed = tf.cast(self.seeds.next(), tf.int32)
-                how = (c.risk_samples, c.risk_sharpness, c.risk_temperature)
-                mean = risk(self, x["source"], y, *how, seed)
-            terms.append((c.risk_weight * mean, tf.shape(y)[0]))
-        return terms
+        return [*terms, (self._weighted_risk(x, y), tf.shape(y)[0])] if self.configuration.risk_weight else terms
+
+    def _weighted_risk(self, x, y):
+        c = self.configuration
+        seed = tf.cast(self.seeds.next(), tf.int32)
+        with products_in(self.product_dtype):
+            mean = risk(self, x["source"], y, c.risk_samples, c.risk_sharpness, c.risk_temperature, seed)
+        return c.risk_weight * mean
 
     @property
     def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
