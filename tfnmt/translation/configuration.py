@@ -81,13 +81,13 @@ class TranslatorConfiguration(Configuration):
     )
     risk_samples: int = Field(5, description="translations drawn of each source for it", ge=2, le=1000)
     risk_sharpness: float = Field(
-        0.1,
+        0.3,
         description="α: a drawn translation of probability p counts in proportion to p^α",
         gt=0,
         le=10,
     )
     risk_temperature: float = Field(
-        1.0, description="logits are divided by it where translations are drawn for it", ge=0.001, le=1000
+        0.5, description="logits are divided by it where translations are drawn for it", ge=0.001, le=1000
     )
     maximum_source_length: int = Field(
         400,
