@@ -100,6 +100,30 @@ def test_an_epoch_is_the_same_again_and_another_is_not(many):
     assert as_lists(training_batches(examples, tokenizer, 8, seed=3, skip=7)) == []
 
 
+def test_an_epoch_of_short_examples_has_as_many_batches(many):
+    examples, tokenizer = many
+    limit = int(np.sort(examples.lengths)[14])
+    short = set(np.flatnonzero(examples.lengths <= limit).tolist())
+    batches = training_batches(examples, tokenizer, 8, seed=3, longest=lambda epoch: limit)
+    assert len(batches) == len(as_lists(batches)) == 7
+    words = first_words(batches)
+    assert set(words) == short and len(words) > len(short)
+    assert (
+        as_lists(training_batches(examples, tokenizer, 8, seed=3, skip=4, longest=lambda epoch: limit))
+        == as_lists(batches)[4:]
+    )
+    everything = training_batches(examples, tokenizer, 8, seed=3, longest=lambda epoch: 1000)
+    assert as_lists(everything) == as_lists(training_batches(examples, tokenizer, 8, seed=3))
+    none_is_so_short = training_batches(examples, tokenizer, 8, seed=3, longest=lambda epoch: 0)
+    assert set(first_words(none_is_so_short)) == set(np.flatnonzero(examples.lengths == examples.lengths.min()))
+
+
+def test_the_limit_grows_by_equal_factors():
+    growing = ExamplesConfiguration(maximum_length=160, first_length=10, growing_epochs=4)
+    assert [growing.longest(epoch) for epoch in range(7)] == [10, 20, 40, 80, 160, 160, 160]
+    assert ExamplesConfiguration(maximum_length=160).longest(0) == 160
+
+
 def test_evaluation_has_every_example(many):
     examples, tokenizer = many
     assert sorted(first_words(evaluation_batches(examples, tokenizer, 8))) == list(range(50))

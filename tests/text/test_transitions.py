@@ -8,6 +8,7 @@ from tests.layers.trees.tree_batches import left_branching, padded, random_tree,
 from tfnmt.text.brackets import PAD, REDUCE, SHIFT, from_brackets, to_brackets
 from tfnmt.text.transitions import (
     are_trees,
+    borders_of_top,
     brackets_at_words,
     buffer_reads,
     child_pointers,
@@ -23,18 +24,22 @@ CHURCH = [{"S": SHIFT, "R": REDUCE}[letter] for letter in "SSRSSSSSRRRRSRR"]  # 
 
 def by_definition(transitions):
     """What a stack and a buffer say of one tree, step by step: {name: a value for each step}."""
-    stack, word, words, nodes = [], 0, transitions.count(SHIFT), []
-    names = ("first", "top", "second", "shift", "reduce", "left", "right", "size", "below")
+    stack, word, words, nodes, starts = [], 0, transitions.count(SHIFT), [], []
+    names = ("first", "top", "second", "shift", "reduce", "borders", "left", "right", "size", "below")
     found = {name: [] for name in names}
     for step, transition in enumerate(transitions):
         top, second = ([-1, -1, *stack])[-1], ([-1, -1, *stack])[-2]
-        before = (word, top, second, word < words, len(stack) > 1)
+        start = starts[top] if stack else 0
+        borders = [start - 1, start, word - 1, word]
+        before = (word, top, second, word < words, len(stack) > 1, borders)
         if transition == SHIFT:
+            starts.append(word)
             children, word = (word, word), word + 1
             nodes.append([])
         else:
             right, left = stack.pop(), stack.pop()
             children = (left, right)
+            starts.append(starts[left])
             nodes.append([left, right])
         stack.append(step)
         values = (*before, *children, len(stack), ([-1, *stack])[-2])
@@ -58,6 +63,7 @@ def computed(transitions):
     shift, reduce = tf.unstack(legal_moves(transitions), axis=-1)
     return {
         "first": buffer_reads(transitions),
+        "borders": borders_of_top(transitions),
         "top": top,
         "second": second,
         "shift": shift,

@@ -61,6 +61,18 @@ class ClassifierConfiguration(Configuration):
         ge=0,
         lt=1,
     )
+    tracker_reads: Literal["phrases", "words"] = Field(
+        "phrases",
+        description="spinn, rl-spinn: what the tracker reads of buffer and stack: phrases, as in the paper, or only the"
+        " words at the borders of the stack's highest phrase, so that it parses before anything is composed",
+    )
+    reduce_bias: float = Field(
+        0.0,
+        description="tracker_reads=words: what is added to the logit of REDUCE before training; the larger, the more"
+        " trees branch to the left at first",
+        ge=-100,
+        le=100,
+    )
     tracked_composition: bool = Field(
         True,
         description="spinn, rl-spinn: the composition reads the tracker's state, as in the paper and in spinn-pi",
@@ -82,6 +94,12 @@ class ClassifierConfiguration(Configuration):
     entropy_weight: float = Field(
         0.01, description="rl-spinn: weight of the entropy of the transition probabilities", ge=0
     )
+    policy_delay: int = Field(
+        0,
+        description="rl-spinn: updates of the weights before the parser begins to learn; until then the composition"
+        " learns along the trees of a parser that knows nothing",
+        ge=0,
+    )
     micro_batches: int = Field(
         1,
         description="micro-batches that a batch is trained in, in parallel, each on a processor of its own",
@@ -98,6 +116,8 @@ class ClassifierConfiguration(Configuration):
         require(odd and len(self.widths) <= 100, "widths", self.widths, "up to 100 odd whole numbers under 1000")
         allowed = f"false with task={self.task}, whose phrases have labels"
         require(not (self.brackets_as_words and self.reads_phrases), "brackets_as_words", True, allowed)
+        apart = self.tracker_reads == "words"
+        require(not (apart and self.tracked_composition), "tracked_composition", True, "false with tracker_reads=words")
         minimum = ENCODERS[self.encoder].minimum_units
         require(self.units >= minimum, "units", self.units, f"{minimum} or more with encoder={self.encoder}")
         return self

@@ -30,8 +30,8 @@ class EncoderSpec:
 
     name: str
     """What the configuration and the command line call it."""
-    layer: str | type[keras.layers.Layer]
-    """The class of the layer, or where it is: "module:Class"."""
+    layer: str | type[keras.layers.Layer] | Callable[[Any], str]
+    """The class of the layer, or where it is: "module:Class". Where that depends on the configuration, a function."""
     arguments: Arguments = lambda configuration: {}
     """The arguments of the layer after the embedding, from the configuration."""
     minimum_units: int = 1
@@ -79,7 +79,8 @@ def make_encoder(configuration: Any, vocabulary_size: int) -> keras.layers.Layer
         dropout=c.embedding_dropout,
         name="words",
     )
-    layer = pkgutil.resolve_name(spec.layer) if isinstance(spec.layer, str) else spec.layer
+    layer = spec.layer if isinstance(spec.layer, str | type) else spec.layer(c)
+    layer = pkgutil.resolve_name(layer) if isinstance(layer, str) else layer
     encoder = layer(embedding, **spec.arguments(c), name="encoder")
     encoder.build(None)
     return encoder
@@ -97,14 +98,27 @@ def _recurrent(cell: str) -> Arguments:
 
 def _spinn(parse: str) -> Arguments:
     """`parse`: where parses come from, see `SPINN`. With given ones the tracker exists only for the composition."""
-    return lambda c: {
-        "units": c.units,
-        "tracker_units": c.tracker_units,
-        "parse": parse,
-        "tracked_composition": c.tracked_composition or parse == "given",
-        "composition": c.composition,
-        "composition_dropout": c.composition_dropout,
-    }
+
+    def arguments(c):
+        if parse != "given" and c.tracker_reads == "words":
+            own = {"reduce_bias": c.reduce_bias}
+        else:
+            own = {"tracked_composition": c.tracked_composition or parse == "given"}
+        return own | {
+            "units": c.units,
+            "tracker_units": c.tracker_units,
+            "parse": parse,
+            "composition": c.composition,
+            "composition_dropout": c.composition_dropout,
+        }
+
+    return arguments
+
+
+def _tracked(c: Any) -> str:
+    """The layer whose tracker predicts."""
+    words = c.tracker_reads == "words"
+    return "tfnmt.layers.trees.word_spinn:WordSPINN" if words else "tfnmt.layers.trees.spinn:SPINN"
 
 
 ENCODERS = {
@@ -137,14 +151,14 @@ ENCODERS = {
         EncoderSpec("spinn-pi", "tfnmt.layers.trees.spinn:SPINN", _spinn("given"), needs_parses=True),
         EncoderSpec(
             "spinn",
-            "tfnmt.layers.trees.spinn:SPINN",
+            _tracked,
             _spinn("predicted"),
             learns_from_parses=True,
             predicts_parses=True,
         ),
         EncoderSpec(
             "rl-spinn",
-            "tfnmt.layers.trees.spinn:SPINN",
+            _tracked,
             _spinn("sampled"),
             predicts_parses=True,
             samples_parses=True,

@@ -110,7 +110,7 @@ def _train(directory, preset, record, vectors, word_files, resuming, session, ma
     dev_batches = evaluation_batches(dev_examples, tokenizer, batch_size)
 
     def batches(epoch, skip):
-        return training_batches(examples, tokenizer, batch_size, training.seed, epoch, skip)
+        return training_batches(examples, tokenizer, batch_size, training.seed, epoch, skip, preset.examples.longest)
 
     def dev_scores():
         figures, _ = evaluate_batches(model, dev_batches, len(dev_examples))

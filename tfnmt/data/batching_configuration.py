@@ -52,3 +52,17 @@ class ExamplesConfiguration(Configuration):
     broken_trees: Literal["error", "skip"] = Field(
         "error", description="trees that are broken or not binary: an error, or skip and count their examples"
     )
+    first_length: int | None = Field(
+        None,
+        description="begin with examples of at most so many words; the limit grows from epoch to epoch, by the same"
+        " factor each, up to maximum_length. Epochs have the same number of batches: short examples come again",
+        ge=1,
+    )
+    growing_epochs: int = Field(4, description="epochs in which the limit grows from first_length", ge=1)
+
+    def longest(self, epoch: int) -> int:
+        """The most words of a sentence in an epoch, counted from 0."""
+        if self.first_length is None or epoch >= self.growing_epochs:
+            return self.maximum_length
+        growth = (self.maximum_length / self.first_length) ** (epoch / self.growing_epochs)
+        return int(self.first_length * growth)

@@ -28,6 +28,7 @@ def training_batches(
     seed: int,
     epoch: tf.Variable | int = 0,
     skip: int = 0,
+    longest: Callable[[int], int] | None = None,
 ) -> tf.data.Dataset:
     """One epoch of shuffled batches, the same for equal `seed` and `epoch`.
 
@@ -40,10 +41,12 @@ def training_batches(
         seed: determines the order, with the epoch.
         epoch: its number, or an int64 variable that is read when an iteration over the dataset starts.
         skip: how many batches to leave out at the beginning, when an interrupted epoch is resumed.
+        longest: from an epoch's number to the most words of the examples that it has; None for all examples.
     """
 
     def groups() -> list[np.ndarray]:
-        return shuffled_groups(examples.lengths, batch_size, (seed, int(epoch)))[skip:]
+        limit = None if longest is None else longest(int(epoch))
+        return shuffled_groups(examples.lengths, batch_size, (seed, int(epoch)), limit)[skip:]
 
     batches = _batches(examples, tokenizer, groups)
     return batches.apply(tf.data.experimental.assert_cardinality(number_of_batches(examples, batch_size) - skip))
@@ -64,13 +67,23 @@ def number_of_batches(examples: ExampleDataset, batch_size: int) -> int:
     return -(-len(examples) // batch_size)
 
 
-def shuffled_groups(lengths: np.ndarray, batch_size: int, seed: Sequence[int]) -> list[np.ndarray]:
-    """The indices of examples for each batch, int64 [at most batch_size] of similar lengths; `seed` gives the order."""
+def shuffled_groups(
+    lengths: np.ndarray, batch_size: int, seed: Sequence[int], longest: int | None = None
+) -> list[np.ndarray]:
+    """The indices of examples for each batch, int64 [at most batch_size] of similar lengths; `seed` gives the order.
+
+    With `longest`, longer examples are left out (if they are not among the shortest), and the others come again, in
+    another order, until there are as many batches as without.
+    """
     random = np.random.default_rng(seed)
-    by_length = np.lexsort((random.random(len(lengths)), lengths))
-    groups = _split(by_length, batch_size)
-    random.shuffle(groups)
-    return groups
+    indices = np.arange(len(lengths)) if longest is None else np.flatnonzero(lengths <= max(longest, lengths.min()))
+    batches, groups = -(-len(lengths) // batch_size), []
+    while len(groups) < batches:
+        by_length = np.lexsort((random.random(len(indices)), lengths[indices]))
+        once = _split(indices[by_length], batch_size)
+        random.shuffle(once)
+        groups += once
+    return groups[:batches]
 
 
 def sentence_batch(sentences: Sequence[Sentence], tokenizer: WordTokenizer) -> dict[str, tf.Tensor]:

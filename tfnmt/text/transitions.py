@@ -45,6 +45,21 @@ def stack_reads(transitions: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return top, second
 
 
+def borders_of_top(transitions: tf.Tensor) -> tf.Tensor:
+    """The positions of the words at the borders of the highest phrase of the stack, before each step: of the word
+    before it, of its first, of its last, and of the word after it, which is the buffer's first.
+
+    Returns:
+        int32 [sentences, steps, 4]. With nothing on the stack, and where there is no such word, positions are −1 or the
+        number of words.
+    """
+    after = buffer_reads(transitions)
+    top, second = stack_reads(transitions)
+    words_taken = after + tf.cast(transitions == SHIFT, tf.int32)
+    first = tf.where(second >= 0, tf.gather(words_taken, tf.maximum(second, 0), batch_dims=1), 0)
+    return tf.stack([first - 1, first, after - 1, after], axis=-1)
+
+
 def child_pointers(transitions: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """The children of every node.
 

@@ -11,6 +11,7 @@ OPTIMIZERS = Registry(
     {
         "adam": "tfnmt.training.optimizers:Adam",
         "adadelta": "tfnmt.training.optimizers:Adadelta",
+        "muon": "tfnmt.training.muon:Muon",
         "rmsprop": "tfnmt.training.optimizers:RMSprop",
         "sgd": "tfnmt.training.optimizers:SGD",
     }
