@@ -70,6 +70,7 @@ _CLASSIFIERS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("spinn", {"composition": "grc"}),
     ("rl-spinn", {}),
     ("rl-spinn", {"task": "sst", "reward": "mean_likelihood"}),
+    ("rl-spinn", {"tracker_reads": "words", "tracked_composition": False}),
 )
 """Encoders in training that no preset has; the bag of words is trained by every optimizer."""
 
