@@ -139,8 +139,7 @@ class Classifier(MicroBatchTraining, keras.Model):
         root_labels = self.root_labels(x, y, y_pred)
         if training and self.encoder_spec.samples_parses:
             standardize = self.standardize if self.configuration.baseline == "running" else None
-            parser_learns = self.optimizer.iterations >= self.configuration.policy_delay
-            return reinforce.loss_terms(self.configuration, root_labels, y_pred, smoothing, standardize, parser_learns)
+            return reinforce.loss_terms(self.configuration, root_labels, y_pred, smoothing, standardize)
         labels, logits = (y, y_pred["phrase_logits"]) if "phrase_logits" in y_pred else (root_labels, y_pred["logits"])
         terms = [(classification_loss(labels, logits, smoothing), number_of_labels(labels))]
         if training and self.encoder_spec.learns_from_parses:

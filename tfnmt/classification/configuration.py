@@ -94,12 +94,6 @@ class ClassifierConfiguration(Configuration):
     entropy_weight: float = Field(
         0.01, description="rl-spinn: weight of the entropy of the transition probabilities", ge=0
     )
-    policy_delay: int = Field(
-        0,
-        description="rl-spinn: updates of the weights before the parser begins to learn; until then the composition"
-        " learns along the trees of a parser that knows nothing",
-        ge=0,
-    )
     micro_batches: int = Field(
         1,
         description="micro-batches that a batch is trained in, in parallel, each on a processor of its own",

@@ -26,7 +26,6 @@ def loss_terms(
     predictions: dict[str, tf.Tensor],
     label_smoothing: float,
     standardize: Callable[[tf.Tensor], tf.Tensor] | None = None,
-    parser_learns: tf.Tensor | bool = True,
 ) -> LossTerms:
     """The terms of the loss of a classifier that samples parses: classes, policy and entropy.
 
@@ -36,7 +35,6 @@ def loss_terms(
         predictions: of the classifier in training. Of pairs there are twice as many parses as labels.
         label_smoothing: see `MaskedCrossEntropy`.
         standardize: with `baseline="running"`, a `RunningStandardization`.
-        parser_learns: a scalar; if it is False, the loss is that of the classes alone.
 
     Returns:
         Pairs (mean, count): the loss is the sum of the means, and each is the mean of that many labels or transitions.
@@ -62,11 +60,10 @@ def loss_terms(
         advantages = standardize(rewards) if standardize else rewards - baselines(rewards)
         policy_loss = reinforce_loss(by_sample(log_policy), advantages)
     entropy = mean_entropy(predictions["transition_logits"], predictions["transitions"])
-    learns = tf.cast(parser_learns, class_loss.dtype)
     return [
         (class_loss, tf.size(labels)),
-        (learns * c.policy_weight * policy_loss, tf.size(labels)),
-        (-learns * c.entropy_weight * entropy, tf.math.count_nonzero(predictions["transitions"])),
+        (c.policy_weight * policy_loss, tf.size(labels)),
+        (-c.entropy_weight * entropy, tf.math.count_nonzero(predictions["transitions"])),
     ]
 
 
