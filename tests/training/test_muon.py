@@ -28,14 +28,15 @@ def changes(shapes, **options):
     return dict(zip(shapes, taken, strict=True)), dict(zip(shapes, gradients, strict=True)), optimizer
 
 
-def test_all_singular_values_of_a_matrix_change_alike():
-    taken, gradients, _ = changes({"U": (6, 9)})
+@pytest.mark.parametrize("mixed_precision, within", [(False, 1e-5), (True, 2e-4)])
+def test_all_singular_values_of_a_matrix_change_alike(mixed_precision, within):
+    taken, gradients, _ = changes({"U": (6, 9)}, mixed_precision=mixed_precision)
     u, values, vt = np.linalg.svd(gradients["U"], full_matrices=False)
     assert values.max() > 3 * values.min()
     along = u.T @ taken["U"] @ vt.T  # in the directions of the gradient
     scaled = np.diag(along) / (RATE * 0.2 * np.sqrt(9))
     assert scaled.min() > 0.6 and scaled.max() < 1.3
-    np.testing.assert_allclose(along, np.diag(np.diag(along)), atol=1e-5)
+    np.testing.assert_allclose(along, np.diag(np.diag(along)), atol=within)
 
 
 @pytest.mark.parametrize("path", ["decoder/b", "encoder/E/embeddings", "decoder/w", "decoder/attention/v"])
@@ -57,7 +58,15 @@ def test_the_norm_is_that_before_clipping():
     assert float(optimizer.gradient_norm) == pytest.approx(norm, rel=1e-5)
 
 
+def test_mixed_precision_iterates_in_bfloat16():
+    exact, gradients, _ = changes({"U": (6, 9)})
+    rounded, _, optimizer = changes({"U": (6, 9)}, mixed_precision=True)
+    assert optimizer.iterations_dtype == "bfloat16"
+    assert 1e-4 < np.abs(rounded["U"] - exact["U"]).max() / np.abs(exact["U"]).max() < 0.1
+
+
 def test_it_is_saved_with_a_model():
-    again = keras.optimizers.deserialize(keras.optimizers.serialize(Muon(0.5, weight_decay=0.25)))
+    again = keras.optimizers.deserialize(keras.optimizers.serialize(Muon(0.5, 0.25, "bfloat16")))
+    assert again.iterations_dtype == "bfloat16"
     assert isinstance(again, Muon)
     assert (again.weight_decay, again.adam_weight_decay, float(again.learning_rate)) == (0.25, 0.25, 0.5)

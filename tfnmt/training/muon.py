@@ -3,6 +3,7 @@
 from typing import Any
 
 import keras
+import tensorflow as tf
 
 from tfnmt.training.keras_internals import OptimizerInternals
 
@@ -21,9 +22,26 @@ class Muon(OptimizerInternals, keras.optimizers.Muon):
 
     Args:
         weight_decay: of all weights.
+        iterations_dtype: of the iterations' products. "bfloat16", as in Jordan's own program, is three times as fast
+            where the processor multiplies it.
         options: of Keras's class.
     """
 
-    def __init__(self, learning_rate: Any = 0.001, weight_decay: float | None = None, **options: Any):
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        weight_decay: float | None = None,
+        iterations_dtype: str = "float32",
+        **options: Any,
+    ):
         options = {"adam_weight_decay": weight_decay, "exclude_layers": [BY_ADAM]} | options
         super().__init__(learning_rate, weight_decay=weight_decay, **options)
+        self.iterations_dtype = iterations_dtype
+
+    def zeropower_via_newtonschulz5(self, x: tf.Tensor, steps: int) -> tf.Tensor:
+        """A matrix with all singular values made nearly 1, in the matrix's own dtype."""
+        return tf.cast(super().zeropower_via_newtonschulz5(tf.cast(x, self.iterations_dtype), steps), x.dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments of the class."""
+        return super().get_config() | {"iterations_dtype": self.iterations_dtype}

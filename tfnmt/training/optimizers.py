@@ -136,6 +136,8 @@ def make_optimizer(configuration: TrainingConfiguration, total_steps: int) -> ke
         options["gradient_accumulation_steps"] = configuration.accumulation_steps
     if configuration.weight_average:
         options |= {"use_ema": True, "ema_momentum": configuration.weight_average}
+    if configuration.optimizer == "muon" and configuration.mixed_precision:
+        options["iterations_dtype"] = "bfloat16"
     return OPTIMIZERS[configuration.optimizer](_learning_rate(configuration, total_steps), **options)
 
 
