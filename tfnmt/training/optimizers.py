@@ -126,7 +126,7 @@ class SGD(OptimizerInternals, keras.optimizers.SGD):
 
 def make_optimizer(configuration: TrainingConfiguration, total_steps: int) -> keras.optimizers.Optimizer:
     """The optimizer that a configuration asks for; `total_steps` is how many updates a cosine schedule spans."""
-    options = {"global_clipnorm": configuration.clip_norm}
+    options: dict[str, Any] = {"global_clipnorm": configuration.clip_norm}
     for key in ("momentum", "nesterov", "momentum_steps"):
         if getattr(configuration, key):
             options[key] = getattr(configuration, key)

@@ -7,6 +7,7 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
+from tfnmt.configuration import require
 from tfnmt.data.dev_split import SPLIT, split_pairs
 from tfnmt.data.pair_batches import evaluation_batches
 from tfnmt.data.parallel import ParallelFiles
@@ -79,7 +80,8 @@ def train_translator(
     Raises:
         UserError: for everything wrong with the files, the configuration or the disk; another run writes there.
     """
-    directory = Path(directory)
+    directory, parser = Path(directory), preset.training.initial_parser
+    require(parser is None, "initial_parser", parser, "none for translators")
     if not resume:
         preset = preset.replace(text=text_of(training_files, preset.text))
     with open_run(directory, preset, resume, ("bleu", "loss"), replicas) as session:
@@ -91,7 +93,7 @@ def train_translator(
 
 def _train(directory, preset, record, training_files, dev_files, resuming, session, make_callbacks):
     training = preset.training
-    initial = None if resuming else initial_model(training, Translator)
+    initial = None if resuming else initial_model(training.initial, Translator)
     if resuming:
         tokenizers = load_tokenizer(directory, "source"), load_tokenizer(directory, "target")
     elif initial is not None:
