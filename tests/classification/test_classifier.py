@@ -95,6 +95,24 @@ def test_sampled_parses_are_learned_in_micro_batches(reward):
     assert any(np.any(old != new) for old, new in zip(before, model.get_weights(), strict=True))
 
 
+@pytest.mark.parametrize("tracker_reads", ["phrases", "words"])
+def test_without_samples_the_best_parses_are_trained_along_and_the_parser_is_left(tracker_reads):
+    options = {"tracker_reads": tracker_reads, "tracked_composition": False}
+    model = made("rl-spinn", "listops", samples=0, **options)
+    model.compile(keras.optimizers.SGD(0.1), run_eagerly=True)
+    inputs, labels = batch_of(EXAMPLES["listops"])
+    parsed = model(inputs)["transitions"]
+    np.testing.assert_array_equal(model(inputs, training=True)["transitions"], parsed)
+    before = {weight.path: weight.numpy() for weight in model.weights}
+    model.train_on_batch(inputs, labels)
+    changed = {weight.path for weight in model.weights if np.any(weight.numpy() != before[weight.path])}
+    assert any("/words/" in path for path in changed) and any("compos" in path for path in changed)
+    assert not any("tracker" in path for path in changed)
+    assert [weight.path for weight in model.weights] == [
+        weight.path for weight in made("rl-spinn", "listops", samples=2, **options).weights
+    ]
+
+
 def test_the_loss_with_a_common_reward_is_the_mean_likelihood_of_the_samples():
     model = made("rl-spinn", "listops", samples=3, reward="mean_likelihood")
     inputs, labels = batch_of(EXAMPLES["listops"])

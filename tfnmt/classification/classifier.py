@@ -78,6 +78,8 @@ class Classifier(MicroBatchTraining, keras.Model):
         # All sizes are known, so the weights are made now and do not depend on the first batch.
         self.head.build(tuple(self._features(tf.zeros([2, self.encoder.output_size])).shape))
         self.built = True
+        if self.encoder_spec.samples_parses and not c.samples_parses:
+            self.encoder.tracker.trainable = False
         self.accuracy = keras.metrics.Mean(name="accuracy")
         if self.encoder_spec.learns_from_parses:
             self.transition_accuracy = keras.metrics.Mean(name="transition_accuracy")
@@ -101,7 +103,7 @@ class Classifier(MicroBatchTraining, keras.Model):
         return outputs | {"logits": self.head(self._features(encoded["root"]), training=training)}
 
     def _encode(self, inputs, training):
-        if training and self.encoder_spec.samples_parses:
+        if training and self.configuration.samples_parses:
             words = tf.repeat(inputs["words"], self.configuration.samples, axis=0)
             return self.encoder({"words": words}, training=True, seed=tf.cast(self.seeds.next(), tf.int32))
         return self.encoder(inputs, training=training)
@@ -137,7 +139,7 @@ class Classifier(MicroBatchTraining, keras.Model):
         """
         smoothing = self.label_smoothing if training else 0.0
         root_labels = self.root_labels(x, y, y_pred)
-        if training and self.encoder_spec.samples_parses:
+        if training and self.configuration.samples_parses:
             standardize = self.standardize if self.configuration.baseline == "running" else None
             return reinforce.loss_terms(self.configuration, root_labels, y_pred, smoothing, standardize)
         labels, logits = (y, y_pred["phrase_logits"]) if "phrase_logits" in y_pred else (root_labels, y_pred["logits"])

@@ -89,7 +89,13 @@ class ClassifierConfiguration(Configuration):
         description="rl-spinn: what a reward is compared with; leave_one_out: the mean reward of the other samples;"
         " running: (reward - mean) / std with averages that run over batches, the post's; not with mean_likelihood",
     )
-    samples: int = Field(2, description="rl-spinn: parses sampled for each sentence in training", ge=1, le=1000)
+    samples: int = Field(
+        2,
+        description="rl-spinn: parses sampled for each sentence in training; 0: the most probable parse alone, of which"
+        " the parser learns nothing",
+        ge=0,
+        le=1000,
+    )
     policy_weight: float = Field(1.0, description="rl-spinn: weight of the REINFORCE loss", ge=0)
     entropy_weight: float = Field(
         0.01, description="rl-spinn: weight of the entropy of the transition probabilities", ge=0
@@ -120,6 +126,11 @@ class ClassifierConfiguration(Configuration):
     def labels(self) -> tuple[str, ...]:
         """The names of the classes, in the order of their logits."""
         return TASKS[self.task].labels
+
+    @property
+    def samples_parses(self) -> bool:
+        """Whether parses are sampled in training."""
+        return ENCODERS[self.encoder].samples_parses and self.samples > 0
 
     @property
     def reads_pairs(self) -> bool:
