@@ -112,22 +112,6 @@ def test_training_starts_from_an_initial_model(files, tmp_path):
     assert_same(train_classifier(tmp_path / "second", preset, [few], files[1], resume=True)[0])
 
 
-PARSER = ("encoder=rl-spinn", "tracker_reads=words", "tracked_composition=false", "samples=2", "steps=1")
-
-
-def test_training_starts_from_an_initial_parser(files, tmp_path):
-    """Of another model, with another composition: words and parser are that model's, all else is new."""
-    train_classifier(tmp_path / "first", small(*PARSER), *files)
-    settings = (*PARSER, "encoder=spinn", "composition=grc", "units=6", "learning_rate=1e-30", "seed=2")
-    preset = small(*settings, f"initial_parser={tmp_path / 'first'}")
-    model, _ = train_classifier(tmp_path / "second", preset, *files)
-    first = tfnmt.load(tmp_path / "first")
-    assert model.tokenizer.get_config() == first.tokenizer.get_config()
-    for value, expected in zip(model.encoder.tracker.weights, first.encoder.tracker.weights, strict=True):
-        np.testing.assert_array_equal(value, expected)
-    assert not np.array_equal(model.encoder.embedding.E.embeddings, first.encoder.embedding.E.embeddings)
-
-
 @pytest.mark.slow
 def test_averages_of_rewards_begin_anew_after_an_initial_model(files, tmp_path):
     """So a run with one baseline goes on from one with the other, in both directions."""
@@ -162,10 +146,6 @@ def test_initial_models_that_do_not_fit_are_errors(files, tmp_path):
     assert "first: it has" in refusal(first, "encoder=spinn-pi-nt")
     assert "there is no such model directory" in refusal(f"initial={tmp_path / 'none'}")
     assert "the word vectors come from initial=" in refusal(first, vectors="vectors.txt")
-    parser = f"initial_parser={tmp_path / 'first'}"
-    assert "it has no parser apart from the composition" in refusal(*PARSER, parser)
-    assert "allowed is none beside initial" in refusal(*PARSER, parser, first)
-    assert "allowed is none but with encoder=spinn or rl-spinn and tracker_reads=words" in refusal(parser)
     (tmp_path / "first" / "config.json").write_text('{"kind": "translator"}')
     (tmp_path / "first" / "digests.json").unlink()
     assert "is no classifier, but a translator" in refusal(first)

@@ -196,11 +196,6 @@ def test_a_model_is_not_trained_over(begun, files):
     assert {path: path.stat().st_mtime_ns for path in begun.rglob("*")} == before
 
 
-def test_an_initial_parser_is_none_of_a_translator(files, tmp_path):
-    message = refusal(tmp_path / "model", small("initial_parser=parser"), *files)
-    assert message == "initial_parser=parser: allowed is none for translators"
-
-
 @pytest.mark.parametrize(
     "setting, was, value",
     [

@@ -37,7 +37,7 @@ class Classifier(MicroBatchTraining, keras.Model):
         "log_probability"    float [sentences], of the whole parse, if the encoder samples parses
 
     An encoder that samples parses draws `samples` of each sentence in training, which stand side by side: batch and
-    sentences count every sample then.
+    sentences count every sample then. With 0 it takes the most probable parse, and its parser is not trained.
 
     `fit` and `evaluate` take batches (sentences, labels), labels int32 [batch], or [sentences, steps] of phrases, −1
     for none. The losses are the model's own, so `compile` takes none.

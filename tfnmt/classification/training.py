@@ -22,7 +22,6 @@ from tfnmt.data.tasks import TASKS
 from tfnmt.data.vectors import read_vectors, vectors_size
 from tfnmt.errors import UserError
 from tfnmt.files import file_errors
-from tfnmt.layers.trees.word_spinn import WordSPINN
 from tfnmt.text.tokenizers import WordTokenizer, load_tokenizer
 from tfnmt.training.model_card import best_scores
 from tfnmt.training.model_directory import load_weights
@@ -71,8 +70,6 @@ def train_classifier(
     directory, vectors = Path(directory), None if resume else vectors
     preset = _with_vectors(preset, vectors)
     require(not preset.training.mixed_precision, "mixed_precision", True, "false for classifiers")
-    if preset.training.initial_parser is not None:
-        _check_initial_parser(preset)
     with open_run(directory, preset, resume, ("accuracy", "loss"), replicas) as session:
         record = shared_record(
             replicas, lambda: _record(directory, preset, training_files, dev_files, vectors, resume, command)
@@ -82,13 +79,12 @@ def train_classifier(
 
 def _train(directory, preset, record, vectors, word_files, resuming, session, make_callbacks):
     training, batch_size = preset.training, preset.examples.batch_size
-    initial = None if resuming else initial_model(training.initial, Classifier)
-    initial_parser = None if resuming else _model_with_parser(training.initial_parser)
+    initial = None if resuming else initial_model(training, Classifier)
     examples, dev_examples = _read(preset, *record.paths(directory))
     if resuming:
         tokenizer = load_tokenizer(directory, "words")
-    elif initial is not None or initial_parser is not None:
-        tokenizer = (initial or initial_parser).tokenizer
+    elif initial is not None:
+        tokenizer = initial.tokenizer
     else:
         # Words of the dev files alone have vectors too, if these are given and need not be learned.
         counts = examples.word_counts + (dev_examples.word_counts if vectors else Counter())
@@ -103,8 +99,6 @@ def _train(directory, preset, record, vectors, word_files, resuming, session, ma
     model.replicas = replicas
     if initial is not None:
         copy_weights(initial, model, training.initial)
-    if initial_parser is not None:
-        copy_weights(initial_parser.encoder.tracker, model.encoder.tracker, training.initial_parser)
     if vectors is not None:
         matrix, coverage = read_vectors(vectors, tokenizer, training.seed, examples.word_counts)
         model.encoder.embedding.E.embeddings.assign(matrix)
@@ -164,29 +158,11 @@ def _with_vectors(preset, vectors):
     """The preset, with the size of the word vectors in a file."""
     if vectors is None:
         return preset
-    initial = preset.training.initial
-    if initial is not None:
-        raise UserError(f"{vectors}: the word vectors come from initial={initial} already; give only one of them")
-    return preset.replace(model=preset.model.replace(embedding_size=vectors_size(vectors)))
-
-
-def _check_initial_parser(preset):
-    c, training = preset.model, preset.training
-    apart = ENCODERS[c.encoder].predicts_parses and c.tracker_reads == "words"
-    needs = "none but with encoder=spinn or rl-spinn and tracker_reads=words"
-    require(apart, "initial_parser", training.initial_parser, needs)
-    require(training.initial is None, "initial_parser", training.initial_parser, "none beside initial")
-
-
-def _model_with_parser(directory):
-    """The trained model in a directory, whose parser reads words alone; None without a directory."""
-    model = initial_model(directory, Classifier)
-    if model is not None and not isinstance(model.encoder, WordSPINN):
+    if preset.training.initial is not None:
         raise UserError(
-            f"{directory}: it has no parser apart from the composition, as initial_parser needs; that is made by"
-            " encoder=spinn or rl-spinn with tracker_reads=words"
+            f"{vectors}: the word vectors come from initial={preset.training.initial} already; give only one of them"
         )
-    return model
+    return preset.replace(model=preset.model.replace(embedding_size=vectors_size(vectors)))
 
 
 def _read(preset, training_files, dev_files):

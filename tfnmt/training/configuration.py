@@ -27,11 +27,6 @@ class TrainingConfiguration(Configuration):
     """Optimizer, schedule, length of the run, and which of its weights are kept."""
 
     initial: str | None = Field(None, description="directory of a trained model, with whose words and weights to begin")
-    initial_parser: str | None = Field(
-        None,
-        description="classifiers with tracker_reads=words: directory of another such model, with whose words and parser"
-        " to begin; all other weights are new",
-    )
     seed: int = Field(1, description="of the first weights, the dropout and the order of the data", ge=0, le=2**32 - 1)
     epochs: int = Field(30, description="passes over the training data", ge=1, le=1_000_000)
     steps: int | None = Field(None, description="stop after so many batches in all, within an epoch if need be", ge=1)

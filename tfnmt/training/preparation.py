@@ -13,7 +13,7 @@ from tfnmt.errors import UserError
 from tfnmt.pretrained import find_model
 from tfnmt.signals import StopSignals
 from tfnmt.training.checkpoints import checkpoint_names
-from tfnmt.training.configuration import MAY_CHANGE
+from tfnmt.training.configuration import MAY_CHANGE, TrainingConfiguration
 from tfnmt.training.log_file import log_to_file
 from tfnmt.training.model_directory import (
     CHECKPOINTS,
@@ -129,25 +129,24 @@ def save_description(
     save_configuration(model, directory, **{name: value for name, value in preset if name != "model"})
 
 
-def initial_model(directory: str | None, cls: type[keras.Model]) -> keras.Model | None:
-    """The trained model that a run begins with; None if there is none.
+def initial_model(configuration: TrainingConfiguration, cls: type[keras.Model]) -> keras.Model | None:
+    """The trained model that a run begins with (key `initial`); None if there is none.
 
     Args:
-        directory: of that model, key `initial` of a configuration.
+        configuration: the run's.
         cls: the class of model to train, `Translator` or `Classifier`.
 
     Raises:
         UserError: it cannot be loaded, or is of another kind.
     """
-    return None if directory is None else load_model(cls, find_model(directory))
+    return None if configuration.initial is None else load_model(cls, find_model(configuration.initial))
 
 
-def copy_weights(initial: keras.layers.Layer, model: keras.layers.Layer, directory: str | None) -> None:
-    """Give a new model, or a part of it, the weights of a trained one, except those of layers that begin anew with
-    every run.
+def copy_weights(initial: keras.Model, model: keras.Model, directory: str | None) -> None:
+    """Give a new model the weights of a trained one, except those of layers that begin anew with every run.
 
     Args:
-        initial: the trained model, or that part of it.
+        initial: the trained model.
         model: the new one.
         directory: where `initial` was loaded from, for messages.
 
@@ -166,6 +165,5 @@ def copy_weights(initial: keras.layers.Layer, model: keras.layers.Layer, directo
 
 
 def _kept_weights(model):
-    layers = model.layers if isinstance(model, keras.Model) else ()
-    anew = [weight for layer in layers if getattr(layer, "begins_anew", False) for weight in layer.weights]
+    anew = [weight for layer in model.layers if getattr(layer, "begins_anew", False) for weight in layer.weights]
     return [weight for weight in model.weights if all(weight is not other for other in anew)]

@@ -7,7 +7,6 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
-from tfnmt.configuration import require
 from tfnmt.data.dev_split import SPLIT, split_pairs
 from tfnmt.data.pair_batches import evaluation_batches
 from tfnmt.data.parallel import ParallelFiles
@@ -80,8 +79,7 @@ def train_translator(
     Raises:
         UserError: for everything wrong with the files, the configuration or the disk; another run writes there.
     """
-    directory, parser = Path(directory), preset.training.initial_parser
-    require(parser is None, "initial_parser", parser, "none for translators")
+    directory = Path(directory)
     if not resume:
         preset = preset.replace(text=text_of(training_files, preset.text))
     with open_run(directory, preset, resume, ("bleu", "loss"), replicas) as session:
@@ -93,7 +91,7 @@ def train_translator(
 
 def _train(directory, preset, record, training_files, dev_files, resuming, session, make_callbacks):
     training = preset.training
-    initial = None if resuming else initial_model(training.initial, Translator)
+    initial = None if resuming else initial_model(training, Translator)
     if resuming:
         tokenizers = load_tokenizer(directory, "source"), load_tokenizer(directory, "target")
     elif initial is not None:
