@@ -21,6 +21,7 @@ LIBRARY_VERBS = {
     "parse-corpus": "parse any number of files by several processes",
     "classify-corpus": "label the lines of any number of files, too",
     "make-listops": "draw ListOps expressions",
+    "augment-logic": "copy pairs of formulas with other names for the variables",
     "average-checkpoints": "average the weights of a run's last checkpoints",
     "export": "export a model for serving",
     "serve": "serve exported models by REST and gRPC, and on a page",

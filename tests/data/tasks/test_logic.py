@@ -1,10 +1,13 @@
 """Formulas: their relations by hand, in brackets, and drawn at random."""
 
 import random
+from collections import Counter
 
 import pytest
 
-from tfnmt.data.tasks.logic import draw, relation, to_text, truth_table
+from tests.commands.calls import call
+from tfnmt.data.tasks.logic import RELATIONS, draw, relation, renamed, to_text, truth_table
+from tfnmt.errors import UserError
 
 NOT_A = ("not", "a")
 
@@ -39,3 +42,67 @@ def test_drawn_formulas_have_the_operators_asked_for_and_are_contingent():
         assert sum(text.count(word) for word in ("not", "and", "or")) == operators
         assert set("def").isdisjoint(text.replace("not", "").replace("and", "").replace("or", ""))
     assert all(0 < truth_table(draw(rng, 3, "ab")) < 2**64 - 1 for _ in range(200))
+
+
+def _read(text):
+    """A formula from its brackets."""
+
+    def read():
+        word = next(words)
+        if word != "(":
+            return word
+        parts = []
+        while (part := read()) != ")":
+            parts.append(part)
+        if parts[0] in ("not", "and", "or"):  # the latter with their right side alone
+            return tuple(parts)
+        left, (operator, right) = parts
+        return operator, left, right
+
+    words = iter(text.split())
+    return read()
+
+
+def _drawn_line(rng):
+    first, second = (draw(rng, rng.randrange(5), "abcdef") for _ in range(2))
+    return f"{relation(first, second)}\t{to_text(first)}\t{to_text(second)}"
+
+
+def test_renamed_pairs_have_the_relation_that_they_name():
+    rng = random.Random(3)
+    lines = [_drawn_line(rng) for _ in range(300)]
+    for line in lines:
+        label, first, second = renamed(line, rng).split("\t")
+        assert label == relation(_read(first), _read(second))
+    assert {line[0] for line in lines} > set("<>#|v")
+
+
+def test_a_pair_gets_all_names_and_both_sides():
+    rng = random.Random(4)
+    drawn = Counter(renamed("<\ta\t( a ( or b ) )", rng) for _ in range(1000))
+    assert len(drawn) == 2 * 6 * 5 and {line[0] for line in drawn} == set("<>")
+
+
+@pytest.mark.parametrize("line", ["", "a", "=\ta", "?\ta\tb", "==\ta\tb", "=\ta\tb\tc"])
+def test_what_is_no_pair_of_formulas_is_refused(line):
+    with pytest.raises(UserError, match=f"a line must be one of {' '.join(RELATIONS)[:4]}"):
+        renamed(line, random.Random(1))
+
+
+def test_augment_logic_writes_copies_without_what_is_excluded(tmp_path):
+    rng = random.Random(5)
+    lines = [_drawn_line(rng) for _ in range(50)]
+    given, written, dev = (tmp_path / name for name in ("given", "written", "dev"))
+    given.write_text("\n".join(lines) + "\n")
+
+    def augment(*options):
+        call("augment-logic", "--input", str(given), "--output", str(written), "--copies", "4", *options)
+        return written.read_text().splitlines()
+
+    first = augment("--seed", "1")
+    assert len(first) == 200 and augment("--seed", "1") == first != augment("--seed", "2")
+    dev.write_text("\n".join(first[:10]) + "\n")
+    assert augment("--seed", "1", "--exclude", str(dev)) == [line for line in first if line not in first[:10]]
+    given.write_text(lines[0] + "\nno formula\n")
+    with pytest.raises(UserError, match=f"{given}, line 2: a line must be one of"):
+        augment("--seed", "1")

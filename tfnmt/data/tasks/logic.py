@@ -5,12 +5,16 @@ A line is `relation TAB formula TAB formula`, with formulas in binary brackets: 
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from pathlib import Path
 
+from tfnmt.data.lines import read_lines
 from tfnmt.data.tasks.sentence_pairs import SentencePairTask
+from tfnmt.errors import UserError
 
 VARIABLES = "abcdef"
 RELATIONS = "=<>^|v#"
+_CONVERSE = str.maketrans("<>", "><")
 # The truth table of a formula is an integer with a bit for each of the 64 assignments of the variables.
 _ASSIGNMENTS = 2 ** len(VARIABLES)
 _TAUTOLOGY = 2**_ASSIGNMENTS - 1
@@ -93,3 +97,40 @@ def _draw(rng: random.Random, operators: int, variables: Sequence[str]) -> Formu
         return operator, _draw(rng, operators - 1, variables)
     left = rng.randrange(operators)
     return operator, _draw(rng, left, variables), _draw(rng, operators - 1 - left, variables)
+
+
+def renamed(line: str, rng: random.Random) -> str:
+    """The same pair with its variables renamed at random and, half of the time, its sides exchanged. What it says is as
+    true as before: relations do not depend on names, and a < b says that b > a.
+
+    Raises:
+        UserError: the line is not `relation TAB formula TAB formula`.
+    """
+    names = list(VARIABLES)
+    rng.shuffle(names)
+    new_name = dict(zip(VARIABLES, names, strict=True))
+    fields = line.split("\t")
+    if len(fields) != 3 or len(fields[0]) != 1 or fields[0] not in RELATIONS:
+        raise UserError(f"a line must be one of {' '.join(RELATIONS)}, TAB, a formula, TAB, a formula")
+    first, second = (" ".join(new_name.get(word, word) for word in formula.split()) for formula in fields[1:])
+    if rng.random() < 0.5:
+        return f"{fields[0].translate(_CONVERSE)}\t{second}\t{first}"
+    return f"{fields[0]}\t{first}\t{second}"
+
+
+def renamed_copies(path: str | Path, copies: int, seed: int, exclude: Collection[str] = ()) -> list[str]:
+    """So many copies of every line of a file, each `renamed` anew, in random order, without the lines in `exclude`.
+
+    Raises:
+        UserError: the file cannot be read, or a line is not a pair of formulas.
+    """
+    rng = random.Random(seed)
+    lines, drawn = list(read_lines(path)), []
+    for _ in range(copies):
+        for number, line in enumerate(lines, start=1):
+            try:
+                drawn.append(renamed(line, rng))
+            except UserError as error:
+                raise UserError(f"{path}, line {number}: {error}") from error
+    rng.shuffle(drawn)
+    return [line for line in drawn if line not in exclude]

@@ -1,0 +1,36 @@
+"""Copy pairs of formulas with other names for the variables, and sides exchanged: more to train on, as true."""
+
+import argparse
+from typing import TextIO
+
+from tfnmt.commands.parser import CommandParser, positive
+
+
+def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
+    parser.add_argument("--input", required=True, metavar="F", help="lines of relation TAB formula TAB formula")
+    parser.add_argument("--output", required=True, metavar="F", help="the file to write; it is written whole or not")
+    parser.add_argument("--copies", required=True, type=positive, metavar="N", help="of each line, in random order")
+    parser.add_argument("--seed", required=True, type=int, metavar="S", help="decides the names and the order")
+    parser.add_argument(
+        "--exclude",
+        action="append",
+        default=[],
+        metavar="F",
+        help="a file whose lines must not occur, such as the dev set; may be given several times",
+    )
+
+
+def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
+    from tfnmt.data.lines import read_lines
+    from tfnmt.data.tasks.logic import renamed_copies
+    from tfnmt.files import atomic_write
+
+    exclude = {line for path in arguments.exclude for line in read_lines(path)}
+    lines = renamed_copies(arguments.input, arguments.copies, arguments.seed, exclude)
+    with (
+        atomic_write(arguments.output, way_out="name another --output") as part,
+        open(part, "w", encoding="utf-8") as file,
+    ):
+        file.writelines(line + "\n" for line in lines)
