@@ -1,4 +1,4 @@
-"""Copy pairs of formulas with other names for the variables, and sides exchanged: more to train on, as true."""
+"""Copy pairs of formulas with renamed variables and exchanged sides: more to train on, and every line still true."""
 
 import argparse
 from typing import TextIO

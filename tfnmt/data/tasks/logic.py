@@ -4,11 +4,13 @@ A formula is a variable (a string) or a tuple: `("not", formula)`, `("and", left
 A line is `relation TAB formula TAB formula`, with formulas in binary brackets: `>	( not ( c ( or d ) ) )	( not d )`.
 """
 
+import itertools
 import random
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from tfnmt.data.lines import read_lines
+from tfnmt.data.progress import log_progress
 from tfnmt.data.tasks.sentence_pairs import SentencePairTask
 from tfnmt.errors import UserError
 
@@ -126,11 +128,11 @@ def renamed_copies(path: str | Path, copies: int, seed: int, exclude: Collection
     """
     rng = random.Random(seed)
     lines, drawn = list(read_lines(path)), []
-    for _ in range(copies):
-        for number, line in enumerate(lines, start=1):
-            try:
-                drawn.append(renamed(line, rng))
-            except UserError as error:
-                raise UserError(f"{path}, line {number}: {error}") from error
+    numbered = itertools.chain.from_iterable(enumerate(lines, start=1) for _ in range(copies))
+    for number, line in log_progress(numbered, "renaming variables", copies * len(lines)):
+        try:
+            drawn.append(renamed(line, rng))
+        except UserError as error:
+            raise UserError(f"{path}, line {number}: {error}") from error
     rng.shuffle(drawn)
     return [line for line in drawn if line not in exclude]
