@@ -15,6 +15,7 @@ LIBRARY_VERBS = {
     "evaluate-translator": "score a translator: BLEU, chrF, perplexity",
     "score": "the log-probability of given translations",
     "make-shortlist": "the likely translations of each word, for faster search",
+    "distill": "training data for one model from an ensemble's translations",
     "train-classifier": "train a classifier of sentences, such as SPINN",
     "evaluate-classifier": "score a classifier: accuracy, and how well it parses",
     "parse": "parse standard input to binary brackets",

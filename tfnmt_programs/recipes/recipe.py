@@ -45,7 +45,9 @@ class Recipe(Configuration):
     minutes: int = Field(description="how long it takes on two cores, roughly", ge=1)
     files: tuple[PublishedFile, ...] = Field(description="what is read", strict=False)
     conversion: str | None = Field(None, description="a script of bash that makes further files")
-    commands: tuple[str, ...] = Field(description="verbs of tfnmt with their options, in order", strict=False)
+    commands: tuple[str, ...] = Field(
+        description="verbs of tfnmt with their options, in order; one may end in < FILE > FILE", strict=False
+    )
     scores: tuple[Score, ...] = Field(description="of the trained model", strict=False)
 
 

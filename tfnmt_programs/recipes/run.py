@@ -73,6 +73,8 @@ class RecipeRun:
             raise UserError(f"{script}: status {status}")
 
     def _command(self, command):
+        command, _, output = command.partition(" > ")
+        command, _, standard_input = command.partition(" < ")
         verb, *options = self._words(command)
         if verb.startswith("train-"):
             directory = options[options.index("--output") + 1]
@@ -80,7 +82,10 @@ class RecipeRun:
                 options = ["--resume", directory]
             elif self.settings:
                 options += ["--set", *self.settings]
-        run_command([verb, *options])
+        printed = run_command([verb, *options], Path(*self._words(standard_input)) if standard_input else None)
+        if output:
+            with atomic_write(Path(*self._words(output))) as part:
+                part.write_text(printed, encoding="utf-8")
 
     def _words(self, command):
         words = shlex.split(command)

@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import http.server
+import io
 import re
 import threading
 import zipfile
@@ -15,6 +16,7 @@ from tests.commands.calls import call
 from tfnmt.commands.verbs import command_parser, load_command
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
+from tfnmt_programs.command_process import run_command
 from tfnmt_programs.recipes import run
 from tfnmt_programs.recipes.fetch import fetch, obtain
 from tfnmt_programs.recipes.recipe import PublishedFile, find_recipe, recipe_names
@@ -148,8 +150,10 @@ def recipe(server, tmp_path, monkeypatch):
     (tmp_path / "sample.yaml").write_text(yaml.safe_dump(description))
     commands = []
 
-    def here(command):
+    def here(command, standard_input=None):
         commands.append(command)
+        if standard_input is not None:
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(standard_input.read_bytes())))
         return call(*command)
 
     monkeypatch.setattr(run, "run_command", here)
@@ -179,12 +183,27 @@ def test_a_training_that_was_interrupted_goes_on(recipe, tmp_path):
     assert commands[2] == ["train-classifier", "--resume", str(tmp_path / "runs" / "sample" / "model")]
 
 
+def test_a_command_reads_and_writes_files(recipe, tmp_path):
+    path, _ = recipe
+    description = yaml.safe_load(path.read_text())
+    description["commands"].append("parse --model sample-spinn < $RUN/dev > $RUN/parsed")
+    path.write_text(yaml.safe_dump(description))
+    call("recipe", path, "--output", tmp_path / "runs", "--accept-licence")
+    run_folder = tmp_path / "runs" / "sample"
+    assert len((run_folder / "parsed").read_text().splitlines()) == len((run_folder / "dev").read_text().splitlines())
+
+
+def test_a_command_s_standard_input_is_the_file(tmp_path):
+    (tmp_path / "text").write_text("It is a good film .\n")
+    assert run_command(["parse", "--model", "sample-spinn"], tmp_path / "text").split() != []
+
+
 @pytest.mark.parametrize("name", recipe_names())
 def test_a_recipe_s_commands_are_such_and_its_row_is_documented(name):
     recipe = find_recipe(name)
     assert re.search(rf"^#+ {re.escape(recipe.section)}$", RESULTS, re.M)
     for command in [*recipe.commands, *(score.command for score in recipe.scores)]:
-        verb, *options = command.split()
+        verb, *options = re.split(" [<>] ", command)[0].split()
         command_parser(verb, load_command(verb)).parse_args(options)
     named = {file.name for file in recipe.files}
     text = " ".join([recipe.conversion or "", *recipe.commands, *(score.command for score in recipe.scores)])

@@ -1,0 +1,81 @@
+"""Training data from an ensemble's translations."""
+
+import pytest
+import sacrebleu
+
+from tests.commands.calls import call
+from tfnmt.data.parallel import ParallelFiles
+from tfnmt.errors import UserError
+from tfnmt.translation.distillation import distilled_pairs
+from tfnmt.translation.formatting import formatted
+from tfnmt.translation.postprocessing import Translations
+
+SOURCES = ["A dog runs .", "", "Two cats sleep here ."]
+REFERENCES = ["Ein Hund rennt .", "", "Zwei Katzen schlafen hier ."]
+FOUND = [
+    ["Der Hund läuft .", "Ein Hund rennt los .", "Ein Hund ||| rennt"],
+    [""],
+    ["Zwei Katzen schlafen .", "Zwei Hunde schlafen .", "Zwei Katzen schlafen ."],
+]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """The sentences, their references, and an n-best file of the form that translate writes."""
+    found = [
+        Translations([text.encode() for text in texts], [-0.5 - i for i in range(len(texts))], *[None] * 6)
+        for texts in FOUND
+    ]
+    lines = [line for i, one in enumerate(found) for line in formatted(i, one, n_best=3, scores=True)]
+    paths = [tmp_path / name for name in ("source", "target", "n-best")]
+    for path, text in zip(paths, (SOURCES, REFERENCES, lines), strict=True):
+        path.write_text("".join(line + "\n" for line in text), encoding="utf-8")
+    return paths
+
+
+def test_references_then_the_best_then_the_nearest(files):
+    pairs = list(distilled_pairs(ParallelFiles(*files[:2]), files[2]))
+    best, nearest = pairs[3:6], pairs[6:]
+    assert pairs[:3] == list(zip(SOURCES, REFERENCES, strict=True))
+    assert best == [(source, found[0]) for source, found in zip(SOURCES, FOUND, strict=True)]
+    assert nearest == [(SOURCES[0], "Ein Hund rennt los ."), (SOURCES[1], ""), (SOURCES[2], "Zwei Katzen schlafen .")]
+
+
+def test_the_nearest_is_never_further_than_the_best(files):
+    pairs = list(distilled_pairs(ParallelFiles(*files[:2]), files[2], tokenize="none"))
+    scores = [
+        sacrebleu.corpus_bleu([target for _, target in part], [REFERENCES], tokenize="none", force=True).score
+        for part in (pairs[:3], pairs[6:], pairs[3:6])
+    ]
+    assert scores == sorted(scores, reverse=True) and scores[0] == pytest.approx(100)
+
+
+@pytest.mark.parametrize(
+    "lines, message",
+    [
+        (["a translation"], "line 1: must be i \\|\\|\\| translation"),
+        (["0 ||| a ||| -1.0000 ||| 0-0"], "line 1: must be i"),
+        (["0 ||| a ||| -1.0000", "2 ||| b ||| -1.0000"], "has i = 2 after 1 of 3"),
+        (["0 ||| a ||| -1.0000"], "has translations of 1 sentences only, not of all 3"),
+        ([f"{i} ||| a ||| -1.0000" for i in range(4)], "has i = 3 after 3 of 3"),
+    ],
+)
+def test_what_is_no_n_best_file_of_these_sentences_is_refused(files, lines, message):
+    files[2].write_text("".join(line + "\n" for line in lines))
+    with pytest.raises(UserError, match=f"{files[2]}.*{message}"):
+        list(distilled_pairs(ParallelFiles(*files[:2]), files[2]))
+
+
+def test_distill_writes_both_files_or_none(files, tmp_path):
+    written = [tmp_path / "out.source", tmp_path / "out.target"]
+    options = ["--source", files[0], "--target", files[1], "--n-best", files[2]]
+    options += ["--output-source", written[0], "--output-target", written[1]]
+    assert call("distill", *options) == ""
+    pairs = zip(*(path.read_text(encoding="utf-8").splitlines() for path in written), strict=True)
+    assert list(pairs) == list(distilled_pairs(ParallelFiles(*files[:2]), files[2]))
+    for path in written:
+        path.unlink()
+    files[2].write_text("no\n")
+    with pytest.raises(UserError):
+        call("distill", *options)
+    assert not any(path.exists() for path in written)

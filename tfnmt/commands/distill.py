@@ -1,0 +1,50 @@
+"""Make training data for one model of what an ensemble of models knows: its translations of what it was trained on.
+
+Each source sentence comes three times: with the given translation, with the ensemble's best, and with that of its
+n best which is nearest to the given one, by BLEU of the sentence (Kim & Rush 2016).
+"""
+
+import argparse
+from typing import TextIO
+
+from tfnmt.commands.parser import CommandParser
+
+
+def add_options(parser: CommandParser) -> None:
+    """Add the options of this verb."""
+    add = parser.add_argument
+    add("--source", required=True, metavar="F", help="training sentences, or a .tsv of both sides; .gz too")
+    add("--target", metavar="F", help="their translations, line by line")
+    add(
+        "--n-best",
+        required=True,
+        metavar="F",
+        help="what translate --n-best 5 or translate-corpus --n-best 5 has written for these sentences",
+    )
+    add("--output-source", required=True, metavar="F", help="the file of source sentences to write")
+    add("--output-target", required=True, metavar="F", help="the file of translations to write")
+    add(
+        "--bleu-tokenize",
+        default="13a",
+        choices=("13a", "intl", "char", "none"),
+        help="sacrebleu's tokenization; none for text that is tokenized already (default: 13a)",
+    )
+
+
+def main(arguments: argparse.Namespace, output: TextIO) -> None:
+    """Run the verb; results are printed to `output`."""
+    from tfnmt.data.parallel import ParallelFiles
+    from tfnmt.files import atomic_write
+    from tfnmt.translation.distillation import distilled_pairs
+
+    pairs = ParallelFiles(arguments.source, arguments.target)
+    pairs.check()
+    with (
+        atomic_write(arguments.output_source, way_out="name another --output-source") as source_part,
+        atomic_write(arguments.output_target, way_out="name another --output-target") as target_part,
+        open(source_part, "w", encoding="utf-8") as source_file,
+        open(target_part, "w", encoding="utf-8") as target_file,
+    ):
+        for source, target in distilled_pairs(pairs, arguments.n_best, arguments.bleu_tokenize):
+            source_file.write(source + "\n")
+            target_file.write(target + "\n")

@@ -1,0 +1,65 @@
+"""An ensemble's translations as training data for one model: sequence-level distillation (Kim & Rush 2016).
+
+arXiv:1606.07947, sections 3.2 and 3.3.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import sacrebleu
+
+from tfnmt.data.lines import read_lines
+from tfnmt.data.parallel import ParallelFiles
+from tfnmt.errors import UserError
+
+_N_BEST_LINE = re.compile(r"(\d+) \|\|\| (.*) \|\|\| -?\d+\.\d+")
+
+
+def distilled_pairs(pairs: ParallelFiles, n_best: str | Path, tokenize: str = "13a") -> Iterator[tuple[str, str]]:
+    """Each source sentence with three translations: the reference, the best one found, and the one nearest to it.
+
+    The nearest to the reference has the highest BLEU, as sacrebleu counts it for a sentence; of equals the first.
+
+    Args:
+        pairs: the sentences and their references.
+        n_best: a file of lines "i ||| translation ||| score" for each sentence i, counted from 0, best first.
+        tokenize: sacrebleu's tokenization: "13a" for plain text, "none" for tokenized text.
+
+    Yields:
+        (source, target): first all with the references, then all with the best, then all with the nearest.
+
+    Raises:
+        UserError: a file cannot be read, or a line of `n_best` has another form or number than it must; names it.
+    """
+    sources, references = map(list, pairs.sides())
+    bleu = sacrebleu.BLEU(tokenize=tokenize, effective_order=True, force=True)
+    best, nearest = [], []
+    for reference, found in zip(references, _found(n_best, len(references)), strict=True):
+        scores = [bleu.sentence_score(translation, [reference]).score for translation in found]
+        best.append(found[0])
+        nearest.append(found[scores.index(max(scores))])
+    for targets in (references, best, nearest):
+        yield from zip(sources, targets, strict=True)
+
+
+def _found(path, sentences):
+    """The translations of each sentence: a list for each, in order."""
+    due = 0
+    for sentence, lines in itertools.groupby(_numbered(path), lambda line: line[0]):
+        if sentence != due or due == sentences:
+            raise UserError(f"{path}: has i = {sentence} after {due:,} of {sentences:,} sentences: is it of others?")
+        yield [translation for _, translation in lines]
+        due += 1
+    if due < sentences:
+        raise UserError(f"{path}: has translations of {due:,} sentences only, not of all {sentences:,}")
+
+
+def _numbered(path):
+    """(sentence, translation) of each line."""
+    for number, line in enumerate(read_lines(path), start=1):
+        match = _N_BEST_LINE.fullmatch(line)
+        if match is None:
+            raise UserError(f"{path}, line {number:,}: must be i ||| translation ||| score, as of translate --n-best 5")
+        yield int(match[1]), match[2]
