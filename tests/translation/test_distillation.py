@@ -55,9 +55,9 @@ def test_the_nearest_is_never_further_than_the_best(files):
     [
         (["a translation"], "line 1: must be i \\|\\|\\| translation"),
         (["0 ||| a ||| -1.0000 ||| 0-0"], "line 1: must be i"),
-        (["0 ||| a ||| -1.0000", "2 ||| b ||| -1.0000"], "has i = 2 after 1 of 3"),
-        (["0 ||| a ||| -1.0000"], "has translations of 1 sentences only, not of all 3"),
-        ([f"{i} ||| a ||| -1.0000" for i in range(4)], "has i = 3 after 3 of 3"),
+        (["0 ||| a ||| -1.0000", "2 ||| b ||| -1.0000"], "i = 2 comes after 1 of 3 sentences; translate"),
+        (["0 ||| a ||| -1.0000"], "ends after 1 of 3 sentences; translate the very"),
+        ([f"{i} ||| a ||| -1.0000" for i in range(4)], "i = 3 comes after 3 of 3 sentences; translate"),
     ],
 )
 def test_what_is_no_n_best_file_of_these_sentences_is_refused(files, lines, message):

@@ -46,14 +46,14 @@ def distilled_pairs(pairs: ParallelFiles, n_best: str | Path, tokenize: str = "1
 
 def _found(path, sentences):
     """The translations of each sentence: a list for each, in order."""
-    due = 0
+    due, way_out = 0, "translate the very sentences of the source with --n-best"
     for sentence, lines in itertools.groupby(_numbered(path), lambda line: line[0]):
         if sentence != due or due == sentences:
-            raise UserError(f"{path}: has i = {sentence} after {due:,} of {sentences:,} sentences: is it of others?")
+            raise UserError(f"{path}: i = {sentence} comes after {due:,} of {sentences:,} sentences; {way_out}")
         yield [translation for _, translation in lines]
         due += 1
     if due < sentences:
-        raise UserError(f"{path}: has translations of {due:,} sentences only, not of all {sentences:,}")
+        raise UserError(f"{path}: ends after {due:,} of {sentences:,} sentences; {way_out}")
 
 
 def _numbered(path):
