@@ -1,9 +1,11 @@
 """What a recipe says: which files, which commands, which scores."""
 
+import functools
 from pathlib import Path
+from typing import Any
 
 import yaml
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from tfnmt.configuration import Configuration, from_json
 from tfnmt.errors import UserError, nearest_name
@@ -12,7 +14,10 @@ FOLDER = Path(__file__).parent
 
 
 class PublishedFile(Configuration):
-    """A file of a data set, as the commands read it."""
+    """A file of a data set, as the commands read it. A name alone stands for that file in `published_files`.
+
+    Raises: UserError as `Configuration`; no such name.
+    """
 
     name: str = Field(description="where it is below the folder of all data, such as sst/train.txt")
     sha256: str = Field(description="the digest of what is in it")
@@ -21,6 +26,25 @@ class PublishedFile(Configuration):
     )
     member: str | None = Field(None, description="which file of the .zip at that address it is")
     lines: int | None = Field(None, description="how many of the first lines of what is there it is", ge=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_name(cls, given: Any) -> Any:
+        if not isinstance(given, str):
+            return given
+        known = published_files()
+        if given not in known:
+            raise UserError(
+                f"files: no file {given!r} is known{nearest_name(given, known)}; give another's name, sha256 and url"
+            )
+        return known[given]
+
+
+@functools.cache
+def published_files() -> dict[str, dict[str, Any]]:
+    """The files that recipes share, by their names: the fields of a `PublishedFile` each."""
+    files = yaml.safe_load((FOLDER / "published" / "files.yaml").read_text(encoding="utf-8"))
+    return {file["name"]: file for file in files}
 
 
 class Score(Configuration):

@@ -19,7 +19,7 @@ from tfnmt.errors import UserError
 from tfnmt_programs.command_process import run_command
 from tfnmt_programs.recipes import run
 from tfnmt_programs.recipes.fetch import fetch, obtain
-from tfnmt_programs.recipes.recipe import PublishedFile, find_recipe, recipe_names
+from tfnmt_programs.recipes.recipe import PublishedFile, find_recipe, published_files, recipe_names
 
 RESULTS = (Path(__file__).parents[3] / "docs" / "results.md").read_text(encoding="utf-8")
 CONTENT = b"".join(b"line %d\n" % i for i in range(30000))
@@ -86,6 +86,20 @@ def test_what_has_changed_is_refused(server, tmp_path):
     with pytest.raises(UserError, match="is not set/file.txt as it was when the row was documented"):
         obtain(published(CONTENT, url=f"{server.url}/file.txt"), tmp_path / "data")
     assert not (tmp_path / "data" / "set" / "file.txt").exists()
+
+
+def test_a_name_stands_for_a_published_file(recipe):
+    path, _ = recipe
+    description = yaml.safe_load(path.read_text())
+    path.write_text(yaml.safe_dump({**description, "files": ["sst/train.txt", *description["files"]]}))
+    first, second = find_recipe(str(path)).files
+    assert first == PublishedFile(**published_files()["sst/train.txt"]) and first.member == "trees/train.txt"
+    assert second.name == "all.txt"
+    path.write_text(yaml.safe_dump({**description, "files": ["sst/trian.txt"]}))
+    with pytest.raises(
+        UserError, match="sample.yaml: files: no file 'sst/trian.txt' is known; the nearest is 'sst/train"
+    ):
+        find_recipe(str(path))
 
 
 def test_a_file_that_is_not_there(tmp_path):
