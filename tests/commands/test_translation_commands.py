@@ -355,6 +355,11 @@ def test_options_that_a_run_has_already(tmp_path, capsys):
         assert ended.value.code == 2 and "not allowed with argument --resume" in capsys.readouterr().err
 
 
+def test_a_length_penalty_is_for_the_search_that_is_scored(model, files):
+    with pytest.raises(UserError, match="length_penalty=-1.0: allowed is "):
+        call("evaluate-translator", "--model", model, "--source", files / "dev.tsv", "--length-penalty", -1)
+
+
 def test_evaluating_a_target_without_a_source(model):
     with pytest.raises(UserError, match="--source is missing: the sentences that --target translates"):
         call("evaluate-translator", "--model", model, "--target", "a.txt")

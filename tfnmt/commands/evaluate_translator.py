@@ -27,6 +27,9 @@ def add_options(parser: CommandParser) -> None:
     )
     parser.add_argument("--target", metavar="F", help="their reference translations, line by line")
     parser.add_argument("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
+    parser.add_argument(
+        "--length-penalty", type=float, default=1.0, metavar="A", help="0 favours short translations (default: 1)"
+    )
     parser.add_argument("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
     parser.add_argument(
         "--bleu-tokenize",
@@ -68,11 +71,16 @@ def _figures(arguments, files):
     from tfnmt.translation.evaluation import evaluate_translator, read_references
     from tfnmt.translation.significance import compare_translations
 
+    search = {
+        "beam_size": arguments.beam_size,
+        "batch_size": arguments.batch_size,
+        "length_penalty": arguments.length_penalty,
+    }
     scoring = {"tokenize": arguments.bleu_tokenize, "lowercase": arguments.bleu_lowercase}
     figures, translations = {}, {}
     for name in dict.fromkeys(arguments.model):
         model = tfnmt.load(name, "translator")
-        evaluated = evaluate_translator(model, files, arguments.beam_size, arguments.batch_size, **scoring)
+        evaluated = evaluate_translator(model, files, **search, **scoring)
         figures[name], translations[name] = evaluated
     if len(translations) > 1:
         _, references = read_references(model, files)
