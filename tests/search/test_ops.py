@@ -23,10 +23,17 @@ def test_it_equals_that_of_tensorflow(columns, k):
     check(tf.fill(x.shape, -np.inf), k)
 
 
-@pytest.mark.parametrize("rows", [0, 2])
-def test_in_a_graph(rows):
-    x = tf.random.stateless_normal([rows, 1000], [1, 2])
-    for columns in (None, 1000):
-        graph = tf.function(lambda x: top_k(x, 3), [tf.TensorSpec([None, columns])], autograph=False)
-        for found, expected in zip(graph(x), tf.math.top_k(x, 3), strict=True):
-            np.testing.assert_array_equal(found, expected)
+@pytest.mark.parametrize("k", [1, 6])
+def test_in_a_graph_with_any_number_of_columns(k):
+    graph = tf.function(lambda x: top_k(x, k), [tf.TensorSpec([None, None])], autograph=False)
+    for rows, columns in [(0, 1000), (2, 1000), (7, 1), (7, 5), (7, 32), (7, 33), (7, 192), (7, 769)]:
+        x = tf.round(tf.random.stateless_normal([rows, columns], [1, 2]))
+        for each in (x, tf.fill(x.shape, -np.inf)):
+            for found, expected in zip(graph(each), tf.math.top_k(each, min(k, columns)), strict=True):
+                np.testing.assert_array_equal(found, expected)
+
+
+def test_in_a_graph_with_a_known_number_of_columns():
+    x = tf.random.stateless_normal([0, 1000], [1, 2])
+    graph = tf.function(lambda x: top_k(x, 3), [tf.TensorSpec([None, 1000])], autograph=False)
+    assert [found.shape for found in graph(x)] == [[0, 3], [0, 3]]

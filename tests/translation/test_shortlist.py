@@ -33,8 +33,9 @@ def some_words(model, seed=3):
 def test_words_of_a_batch():
     shortlist = Shortlist([[0, 0]] * 4 + [[9, 6], [8, 9], [7, 0]], [5], 12)
     source = tf.constant([[4, 5, END], [6, END, PADDING]])
-    words, penalties = shortlist.candidates(source, banned=[PADDING, 6])
+    words, penalties, places = shortlist.candidates(source, banned=[PADDING, 6])
     np.testing.assert_array_equal(words, [*SPECIAL, 5, 6, 7, 8, 9])
+    np.testing.assert_array_equal(tf.gather(places, words), range(9))
     own = [[0, 1, 1, 1, 1, 0, 0, 1, 1], [0, 1, 1, 1, 1, 0, 1, 0, 0]]
     np.testing.assert_array_equal(penalties, np.where(own, 0, NEG_INF).astype(np.float32))
     with_prefix = shortlist.candidates(source, [PADDING], prefix=tf.constant([[11, 0], [0, 0]]))

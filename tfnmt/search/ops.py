@@ -14,16 +14,24 @@ def top_k(x: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
         (values, columns): float and int32 [rows, min(k, columns)], largest first; of equal values the first first.
     """
     columns = x.shape[1]
-    if columns is None or columns < 4 * k * BLOCK:
-        return tf.math.top_k(x, tf.minimum(k, tf.shape(x)[1]))
-    if columns % BLOCK:
-        x = tf.pad(x, [[0, 0], [0, -columns % BLOCK]], constant_values=float("-inf"))
-    blocks = tf.reshape(x, [-1, x.shape[1] // BLOCK, BLOCK])
+    if columns is not None and columns < 4 * k * BLOCK:
+        return tf.math.top_k(x, min(k, columns))
+    if columns is None:
+        columns = tf.shape(x)[1]
+        x = _pad(x, tf.maximum(-columns % BLOCK, k * BLOCK - columns))
+    elif columns % BLOCK:
+        x = _pad(x, -columns % BLOCK)
+    blocks = tf.reshape(x, [-1, (x.shape[1] or tf.shape(x)[1]) // BLOCK, BLOCK])
     _, best = tf.math.top_k(tf.reduce_max(blocks, axis=2), k)
     best = tf.sort(tf.cast(best, tf.int64))  # so that of equal values the first one counts
     values, at = tf.math.top_k(tf.reshape(tf.gather(blocks, best, batch_dims=1), [-1, k * BLOCK]), k)
     at = tf.cast(at, tf.int64)
-    return values, tf.cast(BLOCK * tf.gather(best, at // BLOCK, batch_dims=1) + at % BLOCK, tf.int32)
+    ids = tf.cast(BLOCK * tf.gather(best, at // BLOCK, batch_dims=1) + at % BLOCK, tf.int32)
+    return values[:, :columns], ids[:, :columns]
+
+
+def _pad(x, columns):
+    return tf.pad(x, [[0, 0], [0, columns]], constant_values=float("-inf"))
 
 
 def positions(count: tf.Tensor) -> tf.Tensor:

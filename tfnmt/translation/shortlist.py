@@ -29,11 +29,12 @@ class Candidates(NamedTuple):
     """int32 [n]: their ids in rising order, `SPECIAL` first."""
     penalties: tf.Tensor
     """float32 [batch, n]: 0 for words of the sentence's own list, `NEG_INF` for others."""
+    places: tf.Tensor
+    """int32 [target_vocabulary_size]: the position of each id that is among the words."""
 
     def positions(self, ids: tf.Tensor) -> tf.Tensor:
         """The positions of ids among the words, int32 of any shape; they must be there."""
-        flat = tf.searchsorted(self.words, tf.reshape(ids, [-1]))
-        return tf.reshape(flat, tf.shape(ids))
+        return tf.gather(self.places, ids)
 
 
 class Shortlist(tf.Module):
@@ -69,21 +70,17 @@ class Shortlist(tf.Module):
             banned: ids that are in no sentence's list, but may be in prefixes.
             prefix: int32 [batch, length], words that must be in the sentence's list, padded with 0; or None.
         """
-        batch = tf.shape(source)[0]
+        size = self.target_vocabulary_size
         translations = tf.where((source != PADDING)[:, :, tf.newaxis], tf.gather(self.translations, source), 0)
-        own = [tf.reshape(translations, [batch, -1])]
-        own += [tf.broadcast_to(ids, [batch, tf.size(ids)]) for ids in (self.frequent, tf.constant(SPECIAL))]
-        own = tf.concat(own, axis=1)
-        is_banned = tf.reduce_any(tf.equal(own[:, :, tf.newaxis], tf.constant(banned, tf.int32)), axis=2)
-        updates = tf.where(is_banned, NEG_INF, 0.0)
+        own = _are_among(tf.reshape(translations, [tf.shape(source)[0], -1]), size)
+        own |= _are_among(tf.concat([self.frequent, SPECIAL], axis=0), size)
+        own &= ~_are_among(banned, size)
         if prefix is not None:
-            own = tf.concat([own, prefix], axis=1)
-            updates = tf.concat([updates, tf.where(prefix == PADDING, NEG_INF, 0.0)], axis=1)
-        words = tf.sort(tf.unique(tf.concat([SPECIAL, banned, tf.reshape(own, [-1])], axis=0)).y)
-        positions = tf.reshape(tf.searchsorted(words, tf.reshape(own, [-1])), tf.shape(own))
-        rows = tf.broadcast_to(tf.range(batch)[:, tf.newaxis], tf.shape(own))
-        penalties = tf.fill([batch, tf.size(words)], NEG_INF)
-        return Candidates(words, tf.tensor_scatter_nd_max(penalties, tf.stack([rows, positions], axis=-1), updates))
+            own |= _are_among(prefix, size) & (tf.range(size) != PADDING)
+        is_there = tf.reduce_any(own, axis=0) | _are_among([*SPECIAL, *banned], size)
+        words = tf.cast(tf.where(is_there)[:, 0], tf.int32)
+        penalties = tf.where(tf.gather(own, words, axis=1), 0.0, NEG_INF)
+        return Candidates(words, penalties, tf.cumsum(tf.cast(is_there, tf.int32)) - 1)
 
     def save(self, path: str | Path) -> None:
         """Write it to a file (.npz); the file is written whole or not."""
@@ -92,6 +89,11 @@ class Shortlist(tf.Module):
             np.savez_compressed(
                 file, translations=self.translations, frequent=self.frequent, target_vocabulary_size=size
             )
+
+
+def _are_among(ids, size):
+    """Which of the ids 0 to size − 1 are in each row: int32 [..., length] → bool [..., size]."""
+    return tf.math.bincount(ids, minlength=size, maxlength=size, axis=-1, binary_output=True) > 0
 
 
 def load_shortlist(path: str | Path) -> Shortlist:
