@@ -34,13 +34,14 @@ def test_words_of_a_batch():
     shortlist = Shortlist([[0, 0]] * 4 + [[9, 6], [8, 9], [7, 0]], [5], 12)
     source = tf.constant([[4, 5, END], [6, END, PADDING]])
     words, penalties, places = shortlist.candidates(source, banned=[PADDING, 6])
-    np.testing.assert_array_equal(words, [*SPECIAL, 5, 6, 7, 8, 9])
-    np.testing.assert_array_equal(tf.gather(places, words), range(9))
+    np.testing.assert_array_equal(words, [*SPECIAL, 5, 6, 7, 8, 9] + [PADDING] * 23)
+    np.testing.assert_array_equal(tf.gather(places, words[:9]), range(9))
     own = [[0, 1, 1, 1, 1, 0, 0, 1, 1], [0, 1, 1, 1, 1, 0, 1, 0, 0]]
-    np.testing.assert_array_equal(penalties, np.where(own, 0, NEG_INF).astype(np.float32))
+    np.testing.assert_array_equal(penalties[:, :9], np.where(own, 0, NEG_INF).astype(np.float32))
+    assert (penalties[:, 9:].numpy() == np.float32(NEG_INF)).all()
     with_prefix = shortlist.candidates(source, [PADDING], prefix=tf.constant([[11, 0], [0, 0]]))
-    assert with_prefix.words[-1] == 11
-    np.testing.assert_array_equal(with_prefix.penalties[:, -1], [0, np.float32(NEG_INF)])
+    assert with_prefix.words[9] == 11
+    np.testing.assert_array_equal(with_prefix.penalties[:, 9], [0, np.float32(NEG_INF)])
     np.testing.assert_array_equal(with_prefix.positions(tf.constant([[0, 3], [11, 5]])), [[0, 3], [9, 4]])
 
 

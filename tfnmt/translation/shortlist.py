@@ -15,6 +15,7 @@ import tensorflow as tf
 from tfnmt.devices import on_cpu
 from tfnmt.errors import UserError
 from tfnmt.files import atomic_write
+from tfnmt.search.ops import BLOCK
 from tfnmt.search.step import NEG_INF
 from tfnmt.text.tokenizers import END, PADDING, START, UNKNOWN
 
@@ -26,7 +27,7 @@ class Candidates(NamedTuple):
     """The words that are scored for a batch."""
 
     words: tf.Tensor
-    """int32 [n]: their ids in rising order, `SPECIAL` first."""
+    """int32 [n]: their ids in rising order, `SPECIAL` first; then `PADDING`, up to whole blocks of `top_k`."""
     penalties: tf.Tensor
     """float32 [batch, n]: 0 for words of the sentence's own list, `NEG_INF` for others."""
     places: tf.Tensor
@@ -80,6 +81,9 @@ class Shortlist(tf.Module):
         is_there = tf.reduce_any(own, axis=0) | _are_among([*SPECIAL, *banned], size)
         words = tf.cast(tf.where(is_there)[:, 0], tf.int32)
         penalties = tf.where(tf.gather(own, words, axis=1), 0.0, NEG_INF)
+        more = -tf.size(words) % BLOCK
+        words = tf.pad(words, [[0, more]], constant_values=PADDING)
+        penalties = tf.pad(penalties, [[0, 0], [0, more]], constant_values=NEG_INF)
         return Candidates(words, penalties, tf.cumsum(tf.cast(is_there, tf.int32)) - 1)
 
     def save(self, path: str | Path) -> None:
