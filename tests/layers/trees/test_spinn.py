@@ -63,6 +63,7 @@ def test_level_by_level_is_plain_recursion(vector_size):
     for batch in BATCHES.values():
         twin = results_and_gradients(encoder, ["root"], lambda batch: recursive.encode(encoder, batch), batch)
         check_same(run(batch), twin)
+        check_same(results_and_gradients(encoder, ["root"], encoder, batch), twin)  # eagerly, too
     assert run.experimental_get_tracing_count() == 1
 
 

@@ -190,7 +190,7 @@ def _backward(step, slices, table, weights, constants, saved, d_table, d_states_
     loop_state = (0, d_table, d_states, d_constants, factors, dz)
     _, d_table, d_states, d_constants, factors, dz = tf.while_loop(lambda i, *_: i < iterations, body, loop_state)
     d_leaves = tuple(d[1 : 1 + slices.words] for d in d_table)
-    d_weights = {name: tf.matmul(factors[name].concat(), dz[name].concat(), transpose_a=True) for name in weights}
+    d_weights = {name: tf.matmul(_concat(factors[name]), _concat(dz[name]), transpose_a=True) for name in weights}
     return d_leaves, d_states, d_weights, d_constants
 
 
@@ -207,7 +207,15 @@ def _new_array(dtype, size, *columns):
 
 def _split(x, counts):
     """x [rows, ...] as an array of its first rows, so many, then the next ones, …"""
-    return _new_array(x.dtype, tf.size(counts), *x.shape[1:]).split(x, counts)
+    array = _new_array(x.dtype, tf.size(counts), *x.shape[1:])
+    return array.split(x, counts) if counts.shape[0] != 0 else array  # eagerly, TensorFlow cannot split into nothing
+
+
+def _concat(array):
+    """The rows of all tensors [rows, columns] of an array."""
+    if tf.executing_eagerly() and array.size() == 0:  # which TensorFlow cannot do eagerly
+        return tf.zeros([0, array.element_shape[1]], array.dtype)
+    return array.concat()
 
 
 def _differences(ends):
