@@ -26,8 +26,8 @@ def top_k(x: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
     best = tf.sort(tf.cast(best, tf.int64))  # so that of equal values the first one counts
     values, at = tf.math.top_k(tf.reshape(tf.gather(blocks, best, batch_dims=1), [-1, k * BLOCK]), k)
     at = tf.cast(at, tf.int64)
-    ids = tf.cast(BLOCK * tf.gather(best, at // BLOCK, batch_dims=1) + at % BLOCK, tf.int32)
-    return values[:, :columns], ids[:, :columns]
+    ids = BLOCK * tf.gather(best, at // BLOCK, batch_dims=1) + at % BLOCK
+    return values[:, :columns], tf.cast(ids[:, :columns], tf.int32)  # a GPU has no kernel that slices int32
 
 
 def _pad(x, columns):
