@@ -18,6 +18,16 @@ def test_every_encoder_is_built_with_its_weights(name):
     assert encoder.output_size == {"bag": 6, "cnn": 24}.get(name, 8)
 
 
+@pytest.mark.parametrize("name", [name for name, spec in ENCODERS.items() if spec.builds_trees])
+@pytest.mark.parametrize("leaf_rnn", ["gru", "lstm"])
+def test_encoders_of_trees_may_read_the_leaves_first(name, leaf_rnn):
+    sizes = {"embedding_size": 6, "units": 8, "tracker_units": 5, "embedding_dropout": 0.25}
+    encoder = make_encoder(ClassifierConfiguration(encoder=name, leaf_rnn=leaf_rnn, **sizes), vocabulary_size=10)
+    assert encoder.reader.built and encoder.leaf_dropout.rate == 0.25
+    gates = {"gru": 3, "lstm": 4}[leaf_rnn]
+    assert [weight.shape for weight in encoder.reader.weights].count((6, gates * 8)) == 2  # W of both directions
+
+
 def test_the_registry_is_read_without_tensorflow():
     program = (
         "import sys; from tfnmt.classification.encoders import ENCODERS; from tfnmt.data.tasks import TASKS;"

@@ -61,6 +61,12 @@ class ClassifierConfiguration(Configuration):
         ge=0,
         lt=1,
     )
+    leaf_rnn: Literal["gru", "lstm"] | None = Field(
+        None,
+        description="encoders of trees: read the words in both directions first, by such cells of `units` each, and"
+        " make the leaves of their states, of which embedding_dropout drops a part, too (Choi et al. 2018); none: do"
+        " not",
+    )
     tracker_reads: Literal["phrases", "words"] = Field(
         "phrases",
         description="spinn, rl-spinn: what the tracker reads of buffer and stack: phrases, as in the paper, or only the"

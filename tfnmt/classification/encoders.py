@@ -96,6 +96,17 @@ def _recurrent(cell: str) -> Arguments:
     }
 
 
+def _trees(c: Any) -> dict[str, Any]:
+    """What all encoders of trees have."""
+    return {
+        "units": c.units,
+        "composition": c.composition,
+        "composition_dropout": c.composition_dropout,
+        "leaf_rnn": c.leaf_rnn,
+        "leaf_dropout": c.embedding_dropout,
+    }
+
+
 def _spinn(parse: str) -> Arguments:
     """`parse`: where parses come from, see `SPINN`. With given ones the tracker exists only for the composition."""
 
@@ -104,13 +115,7 @@ def _spinn(parse: str) -> Arguments:
             own = {"reduce_bias": c.reduce_bias}
         else:
             own = {"tracked_composition": c.tracked_composition or parse == "given"}
-        return own | {
-            "units": c.units,
-            "tracker_units": c.tracker_units,
-            "parse": parse,
-            "composition": c.composition,
-            "composition_dropout": c.composition_dropout,
-        }
+        return _trees(c) | own | {"tracker_units": c.tracker_units, "parse": parse}
 
     return arguments
 
@@ -141,11 +146,7 @@ ENCODERS = {
         EncoderSpec(
             "spinn-pi-nt",
             "tfnmt.layers.trees.encoder:TreeLSTMEncoder",
-            lambda c: {
-                "units": c.units,
-                "composition": c.composition,
-                "composition_dropout": c.composition_dropout,
-            },
+            _trees,
             needs_parses=True,
         ),
         EncoderSpec("spinn-pi", "tfnmt.layers.trees.spinn:SPINN", _spinn("given"), needs_parses=True),

@@ -65,6 +65,7 @@ _CLASSIFIERS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("cnn", {"activation": "maxout"}),
     ("inception", {}),
     ("spinn-pi", {}),
+    ("spinn-pi-nt", {"leaf_rnn": "gru"}),
     ("spinn", {}),
     ("spinn", {"task": "sst"}),
     ("spinn", {"composition": "grc"}),

@@ -6,8 +6,10 @@ import keras
 import tensorflow as tf
 
 from tfnmt.devices import on_cpu
+from tfnmt.layers.cells import CELLS
 from tfnmt.layers.invariants import LoopInvariants
 from tfnmt.layers.registry import COMPOSITIONS
+from tfnmt.layers.rnn import RNN
 from tfnmt.layers.trees.loop import compose_trees
 from tfnmt.layers.trees.schedule import schedule_by_depth
 from tfnmt.text.brackets import PAD
@@ -25,6 +27,10 @@ class TreeEncoder(keras.layers.Layer):
         composition: what makes a parent of two children, a name in `tfnmt.layers.registry.COMPOSITIONS`.
         composition_dropout: part of the composition's matrices dropped in training, one mask for all nodes of a batch
             (DropConnect: Wan et al. 2013; in recurrences Merity et al. 2018, arXiv:1708.02182).
+        leaf_rnn: "gru" or "lstm": read the words in both directions first, so that the leaves are made of [h→_i; h←_i],
+            each of `units`, in place of x_i (leaf-RNN: Choi et al. 2018, arXiv:1707.02786; in both directions Shi et
+            al. 2018, arXiv:1808.09644). None: do not.
+        leaf_dropout: part of [h→_i; h←_i] dropped in training.
     """
 
     def __init__(
@@ -33,6 +39,8 @@ class TreeEncoder(keras.layers.Layer):
         units: int,
         composition: str = "tree-lstm",
         composition_dropout: float = 0.0,
+        leaf_rnn: str | None = None,
+        leaf_dropout: float = 0.0,
         **options: Any,
     ):
         super().__init__(**options)
@@ -40,25 +48,44 @@ class TreeEncoder(keras.layers.Layer):
         self.units = self.output_size = units
         self.composition = composition
         self.composition_dropout = keras.layers.Dropout(composition_dropout)
+        self.leaf_rnn, self.leaf_dropout = leaf_rnn, keras.layers.Dropout(leaf_dropout)
+        self.reader, self.vector_size = None, embedding.output_size
+        if leaf_rnn is not None:
+            self.reader = keras.layers.Bidirectional(
+                RNN(CELLS[leaf_rnn](units), return_sequences=True), name="leaf_rnn"
+            )
+            self.vector_size = 2 * units
         leaf_size = 2 * units if COMPOSITIONS[composition].has_memory else units
         self.projection = None
-        if embedding.output_size != leaf_size:
+        if self.vector_size != leaf_size:
             self.projection = keras.layers.Dense(leaf_size, name="projection")
 
     def build(self, input_shape: Any = None) -> None:
         if not getattr(self.embedding, "built", False):  # else it was loaded with the layer
             self.embedding.build(None)
+        if self.reader is not None:
+            self.reader.build((None, None, self.embedding.output_size))
         if self.projection is not None:
-            self.projection.build((None, self.embedding.output_size))
+            self.projection.build((None, self.vector_size))
 
     def leaves(self, words: tf.Tensor, training: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
         """int32 [sentences, words], padded with 0 → (h, c), float [real words, units] and [real words, units or, if the
         composition has no c, 0], padding left out."""
-        vectors = self.embedding(_real(words)[tf.newaxis], training=training)
-        vectors = tf.reshape(vectors, [-1, self.embedding.output_size])
+        if self.reader is None:
+            vectors = self.embedding(_real(words)[tf.newaxis], training=training)
+            vectors = tf.reshape(vectors, [-1, self.vector_size])
+        else:
+            vectors = self._read(words, training)
         if self.projection is not None:
             vectors = self.projection(vectors)
         return vectors[:, : self.units], vectors[:, self.units :]
+
+    def _read(self, words, training):
+        """[h→_i; h←_i] of the words that are no padding."""
+        vectors = self.embedding(words, training=training)
+        vectors = self.reader(vectors, mask=words != PADDING, training=training)
+        vectors = tf.gather(tf.reshape(vectors, [-1, self.vector_size]), _real_places(words))
+        return self.leaf_dropout(vectors, training=training)
 
     def composition_weights(self, training: bool) -> dict[str, tf.Tensor]:
         """The matrices of the composition for a loop, in training without what is dropped."""
@@ -86,6 +113,8 @@ class TreeEncoder(keras.layers.Layer):
             "units": self.units,
             "composition": self.composition,
             "composition_dropout": self.composition_dropout.rate,
+            "leaf_rnn": self.leaf_rnn,
+            "leaf_dropout": self.leaf_dropout.rate,
         }
 
     @classmethod
@@ -98,6 +127,12 @@ class TreeEncoder(keras.layers.Layer):
 def _real(words):
     """The words [sentences, words] that are no padding: [real words]."""
     return tf.boolean_mask(words, words != PADDING)
+
+
+@on_cpu
+def _real_places(words):
+    """Where those words are: int64 [real words], positions in the flat `words`."""
+    return tf.where(tf.reshape(words, [-1]) != PADDING)[:, 0]
 
 
 @on_cpu
