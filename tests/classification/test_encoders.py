@@ -7,6 +7,7 @@ import pytest
 
 from tfnmt.classification.configuration import ClassifierConfiguration
 from tfnmt.classification.encoders import ENCODERS, make_encoder
+from tfnmt.errors import UserError
 
 
 @pytest.mark.parametrize("name", ENCODERS)
@@ -26,6 +27,29 @@ def test_encoders_of_trees_may_read_the_leaves_first(name, leaf_rnn):
     assert encoder.reader.built and encoder.leaf_dropout.rate == 0.25
     gates = {"gru": 3, "lstm": 4}[leaf_rnn]
     assert [weight.shape for weight in encoder.reader.weights].count((6, gates * 8)) == 2  # W of both directions
+
+
+@pytest.mark.parametrize("name", ["spinn", "rl-spinn"])
+def test_brackets_may_be_left_to_the_tracker(name):
+    settings = {"brackets_as_words": True, "tracker_reads": "words", "tracked_composition": False}
+    configuration = ClassifierConfiguration(encoder=name, embedding_size=6, units=8, **settings)
+    assert make_encoder(configuration, 10, brackets=[4, 7]).uncomposed == ()
+    assert make_encoder(configuration.replace(composed_brackets=False), 10, brackets=[4, 7]).uncomposed == (4, 7)
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"brackets_as_words": False}, "brackets_as_words=false: allowed is true with composed_brackets=false"),
+        ({"tracker_reads": "phrases"}, "tracker_reads=phrases: allowed is words with composed_brackets=false"),
+        ({"encoder": "spinn-pi-nt"}, "encoder=spinn-pi-nt: allowed is spinn or rl-spinn with composed_brackets=false"),
+    ],
+)
+def test_only_a_tracker_of_words_can_read_brackets_alone(changed, complaint):
+    settings = {"brackets_as_words": True, "tracker_reads": "words", "tracked_composition": False, "encoder": "spinn"}
+    configuration = ClassifierConfiguration(composed_brackets=False, **settings)
+    with pytest.raises(UserError, match=complaint):
+        configuration.replace(**changed)
 
 
 def test_the_registry_is_read_without_tensorflow():

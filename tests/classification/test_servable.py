@@ -26,10 +26,18 @@ MORE_OPERATIONS = """
 """
 
 
+BRACKETS_FOR_THE_TRACKER = {
+    "brackets_as_words": True,
+    "composed_brackets": False,
+    "tracker_reads": "words",
+    "tracked_composition": False,
+}
+
+
 def made(encoder, task, **options):
     keras.utils.set_random_seed(1)
     sizes = {"embedding_size": 6, "units": 8, "tracker_units": 5, "head_units": 8}
-    tokenizer = WordTokenizer(list("abcdef"))
+    tokenizer = WordTokenizer([*"abcdef", "-LRB-", "-RRB-"])
     model = Classifier(ClassifierConfiguration(task=task, encoder=encoder, **sizes | options), tokenizer)
     random = np.random.default_rng(1)
     for weight in model.weights:
@@ -51,6 +59,7 @@ def made(encoder, task, **options):
         ("spinn-pi-nt", "snli", {"projection": 8, "brackets_as_words": True}),
         ("spinn-pi", "sst", {}),
         ("spinn", "logic", {"brackets_as_words": True}),
+        ("spinn", "logic", BRACKETS_FOR_THE_TRACKER),
         ("rl-spinn", "listops", {}),
     ],
 )
@@ -116,8 +125,9 @@ def test_export(exported):
 def test_every_operation_is_one_that_the_stock_server_links(exported):
     allowed = TEXT_OPERATIONS | set(CORE_OPERATIONS.split()) | set(MORE_OPERATIONS.split())
     assert operations(saved_graphs(exported).graph_def) - allowed == set()
-    for encoder in ("spinn-pi-nt", "spinn-pi", "inception"):
-        for name, function in ClassifierServable(made(encoder, "snli")).functions.items():
+    more = {encoder: {} for encoder in ("spinn-pi-nt", "spinn-pi", "inception")} | {"spinn": BRACKETS_FOR_THE_TRACKER}
+    for encoder, options in more.items():
+        for name, function in ClassifierServable(made(encoder, "snli", **options)).functions.items():
             assert operations(function.get_concrete_function().graph.as_graph_def()) - allowed == set(), (encoder, name)
 
 

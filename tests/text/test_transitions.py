@@ -17,6 +17,7 @@ from tfnmt.text.transitions import (
     nodes_below,
     stack_reads,
     stack_sizes,
+    without_words,
 )
 
 CHURCH = [{"S": SHIFT, "R": REDUCE}[letter] for letter in "SSRSSSSSRRRRSRR"]  # Bradbury's post on SPINN
@@ -122,6 +123,41 @@ def test_phrases_begin_and_end_at_words(words):
     runs = [tokens[i + 1 : j] for i, j in zip([-1, *places], [*places, len(tokens)], strict=True)]
     assert begin.numpy().tolist() == [[*(run.count("(") for run in runs[:-1]), 0]]
     assert end.numpy().tolist() == [[*(run.count(")") for run in runs[1:]), 0]]
+
+
+def test_words_are_left_out_as_from_brackets():
+    """Of random trees, at random; what is left of a phrase is written anew by recursion."""
+    random = np.random.default_rng(3)
+    trees = [random_tree(random, int(words)) for words in random.integers(1, 20, 100)]
+    kept = [random.random((len(tree) + 1) // 2) < random.random() for tree in trees]
+    for words in kept:
+        words[0] |= not words.any()
+    mask = tf.constant([[*words, *[False] * (20 - len(words))] for words in kept])
+    shorter, nodes = tf.function(without_words)(padded(trees, 2), mask)
+    for tree, words, found, found_nodes in zip(trees, kept, shorter.numpy(), nodes.numpy(), strict=True):
+        stack, transitions, became, buffer = [], [], [], iter(words)
+        for transition in tree:  # the stack has the node that is left of each phrase, -1 for none
+            if transition == SHIFT:
+                stays, node = next(buffer), -1
+            else:
+                right, left = stack.pop(), stack.pop()
+                stays, node = left >= 0 and right >= 0, max(left, right)
+            if stays:
+                node = len(transitions)
+                transitions.append(transition)
+            stack.append(node)
+            became.append(node)
+        assert found.tolist() == transitions + [PAD] * (len(found) - len(transitions))
+        assert found_nodes.tolist() == became + [-1] * (len(found_nodes) - len(became))
+
+
+def test_words_left_out_of_an_example():
+    _, transitions = from_brackets("( -LRB- ( ( a ( -LRB- ( ( not b ) -RRB- ) ) ) -RRB- ) )")
+    shorter, nodes = without_words(
+        tf.constant([transitions]), tf.constant([[False, True, False, True, True, False, False]])
+    )
+    assert shorter.numpy().tolist() == [from_brackets("( a ( not b ) )")[1]]
+    assert nodes.numpy().tolist() == [[-1, 0, -1, 1, 2, 3, -1, 3, 3, 4, -1, 4, 4]]
 
 
 def test_what_is_a_tree():

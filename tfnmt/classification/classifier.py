@@ -15,7 +15,8 @@ from tfnmt.classification.prediction import Batch, Predictor
 from tfnmt.classification.running_rewards import RunningStandardization
 from tfnmt.configuration import from_json
 from tfnmt.layers.feedforward import MultilayerPerceptron, pair_features
-from tfnmt.text.brackets import PAD
+from tfnmt.text.brackets import BRACKET_WORDS, PAD
+from tfnmt.text.tokenizer import UNKNOWN
 from tfnmt.text.tokenizers import WordTokenizer, tokenizer_from_config
 from tfnmt.training.micro_batches import LossTerms, MicroBatchTraining, batch_loss
 
@@ -65,7 +66,9 @@ class Classifier(MicroBatchTraining, keras.Model):
         self.micro_batches = c.micro_batches
         self.label_smoothing = label_smoothing
         self.encoder_spec = ENCODERS[c.encoder]
-        self.encoder = make_encoder(c, tokenizer.vocabulary_size)
+        brackets = tokenizer.encode(tf.constant(BRACKET_WORDS)).flat_values.numpy().tolist()
+        brackets = [word for word in brackets if word != UNKNOWN]
+        self.encoder = make_encoder(c, tokenizer.vocabulary_size, brackets)
         self.head = MultilayerPerceptron(
             len(c.labels),
             c.head_units,

@@ -27,6 +27,11 @@ class ClassifierConfiguration(Configuration):
         description="read the brackets of the text as words, too, -LRB- and -RRB-: without them a formula is ambiguous"
         " for a model that parses by itself; not with sst and sst2, whose phrases have labels",
     )
+    composed_brackets: bool = Field(
+        True,
+        description="compose brackets that are words, too; with false only the tracker of tracker_reads=words reads"
+        " them, and its tree is composed without them",
+    )
     embedding_size: int = Field(
         128, description="size of the word embeddings; with pretrained vectors, the size of these", ge=1, le=8192
     )
@@ -124,6 +129,11 @@ class ClassifierConfiguration(Configuration):
         require(not (self.brackets_as_words and self.reads_phrases), "brackets_as_words", True, allowed)
         apart = self.tracker_reads == "words"
         require(not (apart and self.tracked_composition), "tracked_composition", True, "false with tracker_reads=words")
+        if not self.composed_brackets:
+            require(self.brackets_as_words, "brackets_as_words", False, "true with composed_brackets=false")
+            require(apart, "tracker_reads", self.tracker_reads, "words with composed_brackets=false")
+            allowed = "spinn or rl-spinn with composed_brackets=false"
+            require(ENCODERS[self.encoder].predicts_parses, "encoder", self.encoder, allowed)
         minimum = ENCODERS[self.encoder].minimum_units
         require(self.units >= minimum, "units", self.units, f"{minimum} or more with encoder={self.encoder}")
         return self

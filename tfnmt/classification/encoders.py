@@ -7,7 +7,7 @@ read without TensorFlow.
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -57,12 +57,13 @@ class EncoderSpec:
         return self.needs_parses or self.predicts_parses
 
 
-def make_encoder(configuration: Any, vocabulary_size: int) -> keras.layers.Layer:
+def make_encoder(configuration: Any, vocabulary_size: int, brackets: Sequence[int] = ()) -> keras.layers.Layer:
     """The encoder of a configuration, built, so that all its weights exist.
 
     Args:
         configuration: the classifier's, a `ClassifierConfiguration`.
         vocabulary_size: number of word ids.
+        brackets: the ids of brackets that are words.
 
     Returns:
         A layer as `EncoderSpec` describes it.
@@ -81,7 +82,8 @@ def make_encoder(configuration: Any, vocabulary_size: int) -> keras.layers.Layer
     )
     layer = spec.layer if isinstance(spec.layer, str | type) else spec.layer(c)
     layer = pkgutil.resolve_name(layer) if isinstance(layer, str) else layer
-    encoder = layer(embedding, **spec.arguments(c), name="encoder")
+    own = {} if c.composed_brackets else {"uncomposed": tuple(brackets)}
+    encoder = layer(embedding, **spec.arguments(c), **own, name="encoder")
     encoder.build(None)
     return encoder
 

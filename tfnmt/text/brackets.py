@@ -21,8 +21,10 @@ PAD, SHIFT, REDUCE = 0, 1, 2
 # The tokenizers split at these too, so a word with one of them would become two.
 _OTHER_SPACE = re.compile(r"[\t\n\v\f\r]")
 _BRACKET = re.compile(r"(?<![^ \t\n\v\f\r])[()](?![^ \t\n\v\f\r])")
-BRACKETS_AS_WORDS = {"(": "( -LRB- ( (", ")": ") -RRB- ) )"}
-"""What `brackets_as_words` writes for a bracket. The words are those of the Penn Treebank."""
+BRACKET_WORDS = ("-LRB-", "-RRB-")
+"""The words for brackets, as in the Penn Treebank."""
+BRACKETS_AS_WORDS = {"(": f"( {BRACKET_WORDS[0]} ( (", ")": f") {BRACKET_WORDS[1]} ) )"}
+"""What `brackets_as_words` writes for a bracket."""
 _BRACKET_OR_WORD = re.compile(r"[()]|[^() ]+")
 
 

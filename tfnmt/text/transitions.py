@@ -127,6 +127,29 @@ def brackets_at_words(transitions: tf.Tensor, words: tf.Tensor | int) -> tuple[t
     return _sums(reduces, first_word, words), _sums(reduces, next_word - 1, words)
 
 
+def without_words(transitions: tf.Tensor, kept: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """The same trees with some words left out, and each phrase of which only one child is left replaced by that child.
+
+    Args:
+        transitions: int32 [sentences, steps], with PAD on the right.
+        kept: bool [sentences, words]: which words stay, at least one of every sentence.
+
+    Returns:
+        The transitions that stay, int32 [sentences, fewer steps], with PAD on the right; and for every node the node
+        that it becomes among these, int32 [sentences, steps], −1 where no word of it stays, and for PAD.
+    """
+    real, reduces = transitions != PAD, transitions == REDUCE
+    starts = tf.gather(buffer_reads(transitions), nodes_below(transitions) + 1, batch_dims=1)
+    ends = buffer_reads(transitions) + tf.cast(transitions == SHIFT, tf.int32)
+    kept_before = tf.pad(tf.cumsum(tf.cast(kept, tf.int32), axis=1), [[0, 0], [1, 0]])
+    within = tf.gather(kept_before, ends, batch_dims=1) - tf.gather(kept_before, starts, batch_dims=1)
+    within_right = tf.gather(within, tf.where(reduces, tf.range(tf.shape(transitions)[1]) - 1, 0), batch_dims=1)
+    stays = real & tf.where(reduces, (within_right > 0) & (within_right < within), within > 0)
+    # The steps of a subtree are consecutive, so the child that replaces a phrase is the last node before it that stays.
+    nodes = tf.where(real & (within > 0), tf.cumsum(tf.cast(stays, tf.int32), axis=1) - 1, -1)
+    return tf.ragged.boolean_mask(transitions, stays).to_tensor(PAD), nodes
+
+
 def _changes(transitions):
     """By how much each transition makes the stack higher."""
     return tf.cast(transitions == SHIFT, tf.int32) - tf.cast(transitions == REDUCE, tf.int32)

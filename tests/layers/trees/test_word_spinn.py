@@ -6,9 +6,17 @@ import pytest
 import tensorflow as tf
 
 from tests.layers.trees.test_spinn import in_a_graph
-from tests.layers.trees.tree_batches import VOCABULARY, batch_of, random_tree, shapes_of_trees
+from tests.layers.trees.tree_batches import (
+    VOCABULARY,
+    batch_of,
+    left_branching,
+    random_tree,
+    right_branching,
+    shapes_of_trees,
+)
 from tfnmt.define_by_run import recursive
 from tfnmt.layers.embedding import WordVectors
+from tfnmt.layers.trees.tracker import ILLEGAL
 from tfnmt.layers.trees.word_spinn import WordSPINN
 from tfnmt.layers.trees.word_tracker import WordTracker
 from tfnmt.text.brackets import PAD, REDUCE, SHIFT
@@ -102,8 +110,8 @@ def test_draws_are_trees_as_probable_as_the_logits_say():
     assert np.mean(drawn[:, 2] == REDUCE) == pytest.approx(probability, abs=3 * np.sqrt(0.25 / 4000))
 
 
-def word_spinn(parse):
-    return with_random_weights(WordSPINN(WordVectors(VOCABULARY, 2 * UNITS), UNITS, TRACKER_UNITS, parse))
+def word_spinn(parse, **options):
+    return with_random_weights(WordSPINN(WordVectors(VOCABULARY, 2 * UNITS), UNITS, TRACKER_UNITS, parse, **options))
 
 
 @pytest.mark.parametrize("parse", ["predicted", "sampled"])
@@ -128,6 +136,70 @@ def test_in_training_given_parses_are_composed_and_the_tracker_learns_them():
     assert "log_probability" not in found
     with pytest.raises(ValueError, match='without "transitions"'):
         encoder({"words": batch["words"]}, training=True)
+
+
+def left_out(words, transitions, uncomposed):
+    """One sentence without the words that are not composed, and its tree, by nested tuples; and what is left of each
+    node."""
+    words = [int(word) for word in words if word]
+    if set(words) <= set(uncomposed):
+        uncomposed = ()
+    buffer, stack, nodes = list(words), [], []
+    for transition in [int(transition) for transition in transitions if transition]:
+        if transition == SHIFT:
+            word = buffer.pop(0)
+            stack.append(() if word in uncomposed else word)
+        else:
+            right, left = stack.pop(), stack.pop()
+            stack.append((left, right) if left != () and right != () else left or right)
+        nodes.append(stack[-1])
+    return stack[-1], nodes
+
+
+def by_recursion(encoder, tree):
+    """(h, c) of nested tuples."""
+    if tree == ():
+        return tf.zeros([1, UNITS], tf.float64), None
+    if not isinstance(tree, tuple):
+        return encoder.leaves(tf.constant([[tree]]))
+    children = zip(*(by_recursion(encoder, child) for child in tree), strict=True)
+    return encoder.compose(tuple(tf.stack(side, axis=1) for side in children))
+
+
+@pytest.mark.parametrize("uncomposed", [(2, 5), (1, 3, 4, 6, 7, 8, 9), tuple(range(1, VOCABULARY))])
+def test_words_may_be_left_to_the_tracker(uncomposed):
+    """Trees are composed without them; the tracker reads them, as before; every node of its parse has its vector."""
+    encoder, all_composed = word_spinn("predicted", uncomposed=uncomposed), word_spinn("predicted")
+    run = in_a_graph(encoder, names=["words"])
+    for batch in BATCHES.values():
+        found, without = run({"words": batch["words"]}), all_composed({"words": batch["words"]})
+        for name in ("transitions", "transition_logits"):
+            np.testing.assert_array_equal(found[name], without[name])
+        for words, transitions, root, vectors in zip(
+            batch["words"], found["transitions"], found["root"], found["nodes"], strict=True
+        ):
+            tree, nodes = left_out(words, transitions, uncomposed)
+            np.testing.assert_allclose(root, by_recursion(encoder, tree)[0][0], rtol=1e-9, atol=1e-12)
+            expected = [by_recursion(encoder, node)[0][0] for node in nodes]
+            np.testing.assert_allclose(vectors[: len(nodes)], expected, rtol=1e-9, atol=1e-12)
+            assert not vectors[len(nodes) :].numpy().any()
+
+
+def test_in_training_too_words_are_left_to_the_tracker():
+    encoder, batch = word_spinn("predicted", uncomposed=(2, 5)), batch_of([right_branching(9), left_branching(4)])
+    with tf.GradientTape() as tape:
+        found = in_a_graph(lambda batch: encoder(batch, training=True))(batch)
+        logits = found["transition_logits"]
+        loss = tf.reduce_sum(found["root"] ** 2) + tf.reduce_sum(logits[logits > ILLEGAL] ** 2)
+    np.testing.assert_array_equal(found["transitions"], batch["transitions"])
+    for root, *sentence in zip(found["root"], *batch.values(), strict=True):
+        tree, _ = left_out(*sentence, (2, 5))
+        np.testing.assert_allclose(root, by_recursion(encoder, tree)[0][0], rtol=1e-9, atol=1e-12)
+    vectors, tracker_vectors = encoder.embedding.E.embeddings.value, encoder.tracker.E.embeddings.value
+    composed, read = (tf.convert_to_tensor(each) for each in tape.gradient(loss, [vectors, tracker_vectors]))
+    present = set(batch["words"].numpy().ravel()) - {0}
+    assert {int(word) for word in np.flatnonzero(composed.numpy().any(axis=1))} == present - {2, 5}
+    assert {int(word) for word in np.flatnonzero(read.numpy().any(axis=1))} - {0} == present > {2, 5}
 
 
 def test_the_log_probability_of_a_draw():
@@ -158,13 +230,13 @@ def test_tracker_and_composition_know_nothing_of_each_other():
 
 def test_its_configuration_makes_it_again():
     keras.config.set_dtype_policy("float32")
-    encoder = word_spinn("predicted")
+    encoder = word_spinn("predicted", uncomposed=(2, 5))
     again = WordSPINN.from_config(encoder.get_config())
     again.build()
     again.set_weights(encoder.get_weights())
     batch = {"words": BATCHES["mixed"]["words"]}
     np.testing.assert_array_equal(again(batch)["root"], encoder(batch)["root"])
-    assert (again.parse, again.tracker.units) == ("predicted", TRACKER_UNITS)
+    assert (again.parse, again.tracker.units, again.uncomposed) == ("predicted", TRACKER_UNITS, (2, 5))
 
 
 def test_parses_must_come_from_the_tracker():
