@@ -6,28 +6,14 @@ import pytest
 import tensorflow as tf
 
 from tests.layers.trees.test_spinn import UNITS, check_same, in_a_graph, results_and_gradients
-from tests.layers.trees.tree_batches import Vectors, shapes_of_trees
+from tests.layers.trees.tree_batches import Vectors, shapes_of_trees, with_random_weights
 from tfnmt.define_by_run import recursive, spinn
 from tfnmt.layers.trees.encoder import TreeLSTMEncoder
 from tfnmt.layers.trees.gated_recursive import GatedRecursiveCell
 from tfnmt.layers.trees.spinn import SPINN
 
 BATCHES = shapes_of_trees()
-
-
-@pytest.fixture(autouse=True)
-def doubles():
-    keras.config.set_dtype_policy("float64")
-    yield
-    keras.config.set_dtype_policy("float32")
-
-
-def with_random_weights(layer):
-    layer.build()
-    random = np.random.default_rng(3)
-    for variable in layer.trainable_variables:
-        variable.assign(random.normal(size=variable.shape))
-    return layer
+pytestmark = pytest.mark.usefixtures("doubles")
 
 
 def test_two_units_by_hand():

@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.layers.trees.test_gated_recursive import with_random_weights
 from tests.layers.trees.test_spinn import UNITS, check_same, in_a_graph, results_and_gradients
-from tests.layers.trees.tree_batches import Vectors, batch_of, padded, shapes_of_trees
+from tests.layers.trees.tree_batches import Vectors, batch_of, padded, shapes_of_trees, with_random_weights
 from tfnmt.define_by_run import recursive, spinn
 from tfnmt.layers.cells import CELLS
 from tfnmt.layers.embedding import WordVectors
@@ -15,13 +14,7 @@ from tfnmt.layers.trees.encoder import TreeLSTMEncoder
 from tfnmt.layers.trees.spinn import SPINN
 
 BATCHES = shapes_of_trees()
-
-
-@pytest.fixture(autouse=True)
-def doubles():
-    keras.config.set_dtype_policy("float64")
-    yield
-    keras.config.set_dtype_policy("float32")
+pytestmark = pytest.mark.usefixtures("doubles")
 
 
 def encoder_with(leaf_rnn, vector_size=5, composition="tree-lstm"):

@@ -13,14 +13,7 @@ from tfnmt.text.brackets import REDUCE, from_brackets, to_brackets
 
 UNITS = 3
 BATCHES = shapes_of_trees()
-
-
-@pytest.fixture(autouse=True)
-def doubles():
-    """All in float64, so that tolerances can be as tight as the arithmetic."""
-    keras.config.set_dtype_policy("float64")
-    yield
-    keras.config.set_dtype_policy("float32")
+pytestmark = pytest.mark.usefixtures("doubles")
 
 
 def tree_lstm_encoder(vector_size=2 * UNITS):

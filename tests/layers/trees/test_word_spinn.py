@@ -13,6 +13,7 @@ from tests.layers.trees.tree_batches import (
     random_tree,
     right_branching,
     shapes_of_trees,
+    with_random_weights,
 )
 from tfnmt.define_by_run import recursive
 from tfnmt.layers.embedding import WordVectors
@@ -24,21 +25,7 @@ from tfnmt.text.transitions import are_trees
 
 UNITS, TRACKER_UNITS = 3, 4
 BATCHES = shapes_of_trees()
-
-
-@pytest.fixture(autouse=True)
-def doubles():
-    keras.config.set_dtype_policy("float64")
-    yield
-    keras.config.set_dtype_policy("float32")
-
-
-def with_random_weights(layer, seed=3):
-    layer.build()
-    random = np.random.default_rng(seed)
-    for variable in layer.trainable_variables:
-        variable.assign(random.normal(size=variable.shape))
-    return layer
+pytestmark = pytest.mark.usefixtures("doubles")
 
 
 def twin(tracker, words, transitions=None):

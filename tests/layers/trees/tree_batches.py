@@ -56,6 +56,15 @@ def shapes_of_trees():
     }
 
 
+def with_random_weights(layer, seed=3):
+    """The layer, built, with weights of deviation 1."""
+    layer.build()
+    random = np.random.default_rng(seed)
+    for variable in layer.trainable_variables:
+        variable.assign(random.normal(size=variable.shape))
+    return layer
+
+
 class Vectors(tf.Module):
     """Word vectors as a table, so that a test may take their gradient."""
 
