@@ -29,8 +29,8 @@ class SPINN(TreeEncoder):
     time, as if they had been given. So learning to parse, from labels or rewards, takes the same fast path.
 
     Args:
-        embedding, units, composition, composition_dropout: as in `TreeEncoder`. The parses of the tracker are found
-            without dropout.
+        embedding, units, composition, composition_dropout, leaf_rnn, leaf_dropout: as in `TreeEncoder`. The parses of
+            the tracker are found without dropout.
         tracker_units: size of the tracker's state.
         parse: "given", "predicted" or "sampled".
         tracked_composition: whether the tracker's state enters the composition, as in the paper. Without, the tracker

@@ -24,7 +24,7 @@ class WordSPINN(TreeLSTMEncoder):
 
     Args:
         embedding: a `tfnmt.layers.embedding.WordVectors`.
-        units, composition, composition_dropout: as in `TreeEncoder`.
+        units, composition, composition_dropout, leaf_rnn, leaf_dropout: as in `TreeEncoder`.
         tracker_units, reduce_bias: of the `WordTracker`.
         parse: "predicted" or "sampled".
         uncomposed: ids of the words that only the tracker reads, unless a sentence has no others. A phrase of one of
