@@ -12,7 +12,8 @@ from tfnmt.classification.encoders import ENCODERS
 from tfnmt.classification.presets import CLASSIFIER_PRESETS
 from tfnmt.classification.servable import ClassifierServable
 from tfnmt.data.samples.translation import sample_pairs
-from tfnmt.text.tokenizers import SubwordTokenizer
+from tfnmt.text.brackets import BRACKET_WORDS
+from tfnmt.text.tokenizers import SubwordTokenizer, WordTokenizer
 from tfnmt.training.configuration import OPTIMIZERS, TrainingConfiguration
 from tfnmt.training.optimizers import make_optimizer
 from tfnmt.training.replicas import ONE_REPLICA, Replicas
@@ -24,7 +25,7 @@ from tfnmt.translation.servable import TranslatorServable
 from tfnmt.translation.shortlist import Shortlist
 from tfnmt.translation.training import compile_for_training
 from tfnmt.translation.translator import Translator
-from tfnmt_programs.benchmarks.untrained import placeholder_tokenizer, untrained_classifier, untrained_translator
+from tfnmt_programs.benchmarks.untrained import placeholder_tokenizer, untrained_translator
 
 VOCABULARY = 1000
 """Words: so many that searches look for the best ones in blocks."""
@@ -59,6 +60,12 @@ _TRANSLATORS = {
 }
 """Translators that no preset has."""
 
+_BRACKETS_FOR_THE_TRACKER = {
+    "brackets_as_words": True,
+    "composed_brackets": False,
+    "tracker_reads": "words",
+    "tracked_composition": False,
+}
 _CLASSIFIERS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("gru", {}),
     ("lstm", {}),
@@ -72,6 +79,7 @@ _CLASSIFIERS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("rl-spinn", {}),
     ("rl-spinn", {"task": "sst", "reward": "mean_likelihood"}),
     ("rl-spinn", {"tracker_reads": "words", "tracked_composition": False}),
+    ("spinn", {"task": "logic", **_BRACKETS_FOR_THE_TRACKER}),
 )
 """Encoders in training that no preset has; the bag of words is trained by every optimizer."""
 
@@ -164,7 +172,7 @@ def _trainings_of_classifiers():
 
 def _training_of_classifier(name, configuration, training=_TRAINING, replicas=ONE_REPLICA):
     def trace():
-        model = untrained_classifier(configuration, VOCABULARY)
+        model = Classifier(configuration, WordTokenizer([*BRACKET_WORDS, "word"]))
         model.compile(make_optimizer(training, 100))
         model.replicas = replicas
         inputs = ["words", *(["transitions"] if model.encoder_spec.trains_on_parses else [])]
