@@ -14,6 +14,9 @@ from tfnmt.data.lines import BYTE_ORDER_MARK, count_lines, is_compressed, read_l
 from tfnmt.data.progress import log_progress
 from tfnmt.errors import UserError
 
+# A call of a function costs as much for one line as for a hundred.
+_LINES_AT_ONCE = 512
+
 
 def check_parallel(source: str | Path, target: str | Path | None = None) -> int:
     """Check whole files; returns the number of pairs. Empty and very long lines are not errors.
@@ -43,14 +46,14 @@ def check_parallel(source: str | Path, target: str | Path | None = None) -> int:
 def read_parallel(source: str | Path, target: str | Path | None = None) -> tf.data.Dataset:
     """A dataset of the pairs (source, target), scalar strings, in order; arguments as for `check_parallel`."""
     if target is not None:
-        return tf.data.Dataset.zip(_text_lines(source), _text_lines(target))
+        return tf.data.Dataset.zip(_text_chunks(source).unbatch(), _text_chunks(target).unbatch())
     _require_tsv(source)
 
-    def split(line: tf.Tensor):
+    def split(lines: tf.Tensor):
         before, after = r"^[^\t]*\t", r"\t[^\t]*$"
-        return tf.strings.regex_replace(line, after, ""), tf.strings.regex_replace(line, before, "")
+        return tf.strings.regex_replace(lines, after, ""), tf.strings.regex_replace(lines, before, "")
 
-    return _text_lines(source).map(split)
+    return _text_chunks(source).map(split).unbatch()
 
 
 def read_sides(source: str | Path, target: str | Path | None = None) -> tuple[Iterator[str], Iterator[str]]:
@@ -111,6 +114,7 @@ def _check(path: str | Path, tabs: int | None = None) -> int:
     return number
 
 
-def _text_lines(path: str | Path) -> tf.data.Dataset:
+def _text_chunks(path: str | Path) -> tf.data.Dataset:
+    """The lines of a file, strings [lines], some at a time."""
     lines = tf.data.TextLineDataset(str(path), compression_type="GZIP" if is_compressed(path) else None)
-    return lines.map(lambda line: tf.strings.regex_replace(line, f"^{BYTE_ORDER_MARK}", ""))
+    return lines.batch(_LINES_AT_ONCE).map(lambda chunk: tf.strings.regex_replace(chunk, f"^{BYTE_ORDER_MARK}", ""))
