@@ -85,6 +85,21 @@ def test_micro_batches_give_the_update_of_the_whole_batch(encoder, task):
         np.testing.assert_allclose(value, expected, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "encoder, task",
+    [(encoder, "snli") for encoder in ENCODERS]
+    + [(encoder, task) for task, encoders in OTHER_TASKS.items() for encoder in encoders],
+)
+@pytest.mark.parametrize("size", [1, 3])
+def test_micro_batches_are_evaluated_as_the_whole_batch(encoder, task, size):
+    batch, results = batch_of(EXAMPLES[task][:size]), []
+    for micro_batches in (1, 2):
+        model = made(encoder, task, micro_batches=micro_batches)
+        model.compile("sgd")
+        results.append(model.test_on_batch(*batch))
+    np.testing.assert_allclose(*results, rtol=1e-5)
+
+
 @pytest.mark.parametrize("reward", ["log_likelihood", "accuracy", "mean_likelihood"])
 def test_sampled_parses_are_learned_in_micro_batches(reward):
     model = made("rl-spinn", "listops", samples=3, reward=reward, micro_batches=4)

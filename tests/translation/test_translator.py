@@ -130,6 +130,17 @@ def test_a_batch_in_micro_batches_is_learned_as_one(options, eagerly):
         np.testing.assert_allclose(value, expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("size", [1, 7])
+def test_a_batch_in_micro_batches_is_evaluated_as_one(size):
+    inputs, labels = copies(size=size)
+    results = []
+    for micro_batches in (1, 3):
+        model = made(**SMALL, micro_batches=micro_batches)
+        model.compile("sgd", MaskedCrossEntropy(0.1), metrics=[Perplexity(), TokenAccuracy()])
+        results.append(model.evaluate(inputs, labels, verbose=0))
+    np.testing.assert_allclose(*results, rtol=1e-5)
+
+
 # Normalizing three numbers to variance 1 would magnify what rounding does.
 ROUNDED = {"plain": {"attention": "dot"}, "everything": EVERYTHING | {"layer_normalization": False}, "cho2014": CHO2014}
 

@@ -171,7 +171,7 @@ class Classifier(MicroBatchTraining, keras.Model):
         """The labels of pairs or sentences, of phrases the root's, once for each sample: int32 [batch]."""
         if labels.shape.rank == 2:
             labels = at_root(labels, inputs["transitions"])
-        return tf.repeat(labels, tf.shape(predictions["logits"])[0] // tf.shape(labels)[0])
+        return tf.repeat(labels, tf.shape(predictions["logits"])[0] // tf.maximum(tf.shape(labels)[0], 1))
 
     @property
     def tokenizers(self) -> tuple[WordTokenizer]:

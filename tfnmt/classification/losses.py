@@ -39,5 +39,6 @@ def transition_labels(transitions: tf.Tensor) -> tf.Tensor:
 
 def update_accuracy(metric: keras.metrics.Mean, labels: tf.Tensor, logits: tf.Tensor) -> None:
     """Update the mean by whether each label is the most probable class; arguments as for `classification_loss`."""
-    correct = tf.cast(tf.argmax(logits, axis=-1, output_type=labels.dtype) == labels, tf.float32)
+    # `==` in place of tf.equal would not know its rank in a graph, for it takes any two shapes.
+    correct = tf.cast(tf.equal(tf.argmax(logits, axis=-1, output_type=labels.dtype), labels), tf.float32)
     metric.update_state(correct, sample_weight=tf.cast(labels >= 0, tf.float32))

@@ -1,4 +1,4 @@
-"""Training steps on parts of a batch: micro-batches in parallel, and slices of it on other devices and machines.
+"""Steps on parts of a batch: micro-batches in parallel, and slices of it on other devices and machines.
 
 A recurrence takes one time step after the other, and the products of one step are too small for several processors. But
 the sentences of a batch do not depend on one another: micro-batches that stand side by side in one static graph are run
@@ -18,17 +18,18 @@ LossTerms = list[tuple[tf.Tensor, tf.Tensor]]
 
 
 class MicroBatchTraining(ModelInternals):
-    """A mixin, before `keras.Model`: `fit` splits every batch, or this replica's slice, into `micro_batches`.
+    """A mixin, before `keras.Model`: `fit` splits every batch, or this replica's slice, into `micro_batches`, and
+    `evaluate` too.
 
-    Loss and gradient are those of the whole batch. Statistics of a batch are those of each micro-batch: the moments of
-    batch normalization, the baseline of a single draw.
+    Loss, gradient and metrics are those of the whole batch. Statistics of a batch in training are those of each
+    micro-batch: the moments of batch normalization, the baseline of a single draw.
 
-    The model sets `micro_batches` when it is made, and has a method `loss_terms(x, y, y_pred)`, a list of (mean,
-    count): the loss is the sum of the means, each a mean over `count` labels.
+    The model sets `micro_batches` when it is made, and has a method `loss_terms(x, y, y_pred, training)`, a list of
+    (mean, count): the loss is the sum of the means, each a mean over `count` labels.
     """
 
     micro_batches: int = 1
-    """How many; 1 with one replica is Keras's own training step."""
+    """How many; 1 with one replica is Keras's own step."""
     replicas: Replicas = ONE_REPLICA
     """Those that train the model."""
 
@@ -45,16 +46,31 @@ class MicroBatchTraining(ModelInternals):
         x, y, weight = keras.utils.unpack_x_y_sample_weight(data)
         weight = 1.0 if weight is None else weight
         with tf.GradientTape() as tape:
-            predicted = [(x_part, y_part, self(x_part, training=True)) for x_part, y_part in self._split(x, y)]
+            predicted = [(x_part, y_part, self(x_part, training=True)) for x_part, y_part in self._overlapping(x, y)]
             loss = batch_loss([self.loss_terms(*part) for part in predicted], self.replicas, weight)
             scaled = self.optimizer.scale_loss(loss)
         loss, examples, *gradients = self.replicas.sum(
             [loss, weight * tf.cast(tf.shape(y)[0], tf.float32), *tape.gradient(scaled, self.trainable_weights)]
         )
         self.optimizer.apply_gradients(zip(gradients, self.trainable_weights, strict=True))
-        (mean_loss,) = [metric for metric in self.metrics if metric.name == "loss"]
-        mean_loss.update_state(loss, sample_weight=examples / self.replicas.metric_copies)
+        self._mean_loss().update_state(loss, sample_weight=examples / self.replicas.metric_copies)
         return self._update_metrics(predicted, weight)
+
+    def test_step(self, data: Any) -> dict[str, tf.Tensor]:
+        """The figures of the data so far, with those of `data`, inputs and labels of one batch."""
+        if self.micro_batches == 1:
+            return super().test_step(data)
+        x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
+        parts = [(*part, self(part[0], training=False)) for part in self._disjoint(x, y)]
+        loss = batch_loss([self.loss_terms(*part, training=False) for part in parts])
+        self._mean_loss().update_state(loss, sample_weight=tf.shape(y)[0])
+        for part in parts:
+            figures = self.compute_metrics(*part)
+        return figures
+
+    def _mean_loss(self):
+        (mean_loss,) = [metric for metric in self.metrics if metric.name == "loss"]
+        return mean_loss
 
     def _update_metrics(self, predicted, weight):
         """All metrics but the loss, of all replicas' examples."""
@@ -69,13 +85,18 @@ class MicroBatchTraining(ModelInternals):
             variable.assign(value + of_all)
         return self.get_metrics_result()
 
-    def _split(self, x, y):
-        """The micro-batches: every `micro_batches`-th example from the first one on, from the second one on, ...
+    def _disjoint(self, x, y):
+        """The micro-batches: every `micro_batches`-th example from the first one on, from the second one on, ..."""
+        return self._micro_batches(x, y, tf.minimum)
 
-        If the examples are fewer, some are in several micro-batches, so that none is empty.
-        """
+    def _overlapping(self, x, y):
+        """The same, but if the examples are fewer, some are in several micro-batches, so that none is empty: batch
+        normalization needs examples."""
+        return self._micro_batches(x, y, tf.math.floormod)
+
+    def _micro_batches(self, x, y, first):
         count = tf.shape(y)[0]
-        indices = [tf.range(i % count, count, self.micro_batches) for i in range(self.micro_batches)]
+        indices = [tf.range(first(i, count), count, self.micro_batches) for i in range(self.micro_batches)]
         return [self.select_examples(x, y, each) for each in indices]
 
     def select_examples(self, x: Any, y: tf.Tensor, indices: tf.Tensor) -> tuple[Any, tf.Tensor]:

@@ -125,13 +125,14 @@ class Translator(MicroBatchTraining, keras.Model):
         loss = super().compute_loss(x, y, y_pred, sample_weight, training)
         return loss + self._weighted_risk(x, y) if training and self.configuration.risk_weight else loss
 
-    def loss_terms(self, x: dict[str, tf.Tensor], y: tf.Tensor, y_pred: tf.Tensor) -> LossTerms:
+    def loss_terms(self, x: dict[str, tf.Tensor], y: tf.Tensor, y_pred: tf.Tensor, training: bool = True) -> LossTerms:
         """The `MaskedCrossEntropy` given to `compile`, and the number of words or sentences that it is the mean of; see
-        `MicroBatchTraining`. Any other loss is taken for a mean over words. With a `risk_weight`, the weighted risk
-        too, a mean over sentences."""
+        `MicroBatchTraining`. Any other loss is taken for a mean over words. In training with a `risk_weight`, the
+        weighted risk too, a mean over sentences."""
         of_words = not isinstance(self.loss, MaskedCrossEntropy)
         terms = [(self.loss(y, y_pred), tf.math.count_nonzero(y) if of_words else self.loss.count(y))]
-        return [*terms, (self._weighted_risk(x, y), tf.shape(y)[0])] if self.configuration.risk_weight else terms
+        has_risk = training and self.configuration.risk_weight
+        return [*terms, (self._weighted_risk(x, y), tf.shape(y)[0])] if has_risk else terms
 
     def _weighted_risk(self, x, y):
         c = self.configuration

@@ -109,7 +109,8 @@ def _known_beforehand(lengths):
     """
     order, rank = longest_first(lengths)
     lengths, starts = tf.gather(lengths, order), tf.gather(first_rows(lengths), order)
-    steps = tf.maximum(2 * lengths[0] - 1, 1)
+    longest = tf.reduce_max(tf.concat([lengths, [1]], axis=0))  # 1 where there are no sentences, or none with words
+    steps = 2 * longest - 1
     reads_at = tf.sequence_mask(2 * lengths - 1, steps)
     ends = tf.cumsum(tf.math.count_nonzero(reads_at, axis=0, dtype=tf.int32))
     node_starts = 1 + tf.reduce_sum(lengths) + tf.concat([[0], ends], axis=0)
