@@ -100,6 +100,37 @@ def test_micro_batches_are_evaluated_as_the_whole_batch(encoder, task, size):
     np.testing.assert_allclose(*results, rtol=1e-5)
 
 
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_every_encoder_learns_with_attention_between_both_sentences(encoder):
+    model = made(encoder, pair_attention=True)
+    model.compile(keras.optimizers.Adam(0.01), run_eagerly=True)
+    inputs, labels = batch_of(EXAMPLES["snli"])
+    padded, _ = batch_of(EXAMPLES["snli"], padding=3)
+    np.testing.assert_allclose(model(padded)["logits"], model(inputs)["logits"], atol=1e-5)
+    compared = model.pair_attention.get_weights()
+    losses = []
+    for _ in range(4):
+        losses.append(model.train_on_batch(inputs, labels)[0])
+        model.reset_metrics()
+    assert losses[-1] < losses[0]
+    assert all(np.any(old != new) for old, new in zip(compared, model.pair_attention.get_weights(), strict=True))
+
+
+def test_attention_between_both_sentences_in_micro_batches_gives_the_update_of_the_whole_batch():
+    results = []
+    for micro_batches in (1, 2):
+        model = made("spinn-pi-nt", pair_attention=True, micro_batches=micro_batches)
+        model.compile(keras.optimizers.SGD(1.0), run_eagerly=True)
+        results.append((model.train_on_batch(*batch_of(EXAMPLES["snli"]))[0], *model.get_weights()))
+    for value, expected in zip(*results, strict=True):
+        np.testing.assert_allclose(value, expected, atol=1e-5)
+
+
+def test_attention_needs_two_sentences():
+    with pytest.raises(UserError, match="pair_attention=true: allowed is false with task=listops, which has no pairs"):
+        made("bag", "listops", pair_attention=True)
+
+
 @pytest.mark.parametrize("reward", ["log_likelihood", "accuracy", "mean_likelihood"])
 def test_sampled_parses_are_learned_in_micro_batches(reward):
     model = made("rl-spinn", "listops", samples=3, reward=reward, micro_batches=4)

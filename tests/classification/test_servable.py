@@ -57,6 +57,7 @@ def made(encoder, task, **options):
         ("gru", "logic", {"brackets_as_words": True}),
         ("cnn", "listops", {}),
         ("spinn-pi-nt", "snli", {"projection": 8, "brackets_as_words": True}),
+        ("spinn", "sick", {"pair_attention": True}),
         ("spinn-pi", "sst", {}),
         ("spinn", "logic", {"brackets_as_words": True}),
         ("spinn", "logic", BRACKETS_FOR_THE_TRACKER),

@@ -82,6 +82,13 @@ def test_flat_encoders(kind, tmp_path):
     check_round_trip(keras.Model(words, classes), tmp_path)
 
 
+def test_pair_attention(tmp_path):
+    words = ids()
+    nodes = layers.BagOfWords(layers.WordVectors(7, 3))({"words": words})["nodes"]
+    compared = layers.PairAttention(4)(nodes, keras.ops.not_equal(words, 0))
+    check_round_trip(keras.Model(words, compared), tmp_path)
+
+
 def test_deep_output(tmp_path):
     z, u, c = (keras.Input([None, size]) for size in (2, 3, 4))
     check_round_trip(keras.Model([z, u, c], layers.DeepOutput(3)(z, u, c)), tmp_path)

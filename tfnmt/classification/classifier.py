@@ -15,8 +15,9 @@ from tfnmt.classification.prediction import Batch, Predictor
 from tfnmt.classification.running_rewards import RunningStandardization
 from tfnmt.configuration import from_json
 from tfnmt.layers.feedforward import MultilayerPerceptron, pair_features
+from tfnmt.layers.pair_attention import PairAttention
 from tfnmt.text.brackets import BRACKET_WORDS, PAD
-from tfnmt.text.tokenizer import UNKNOWN
+from tfnmt.text.tokenizer import PADDING, UNKNOWN
 from tfnmt.text.tokenizers import WordTokenizer, tokenizer_from_config
 from tfnmt.training.micro_batches import LossTerms, MicroBatchTraining, batch_loss
 
@@ -79,7 +80,12 @@ class Classifier(MicroBatchTraining, keras.Model):
             name="head",
         )
         # All sizes are known, so the weights are made now and do not depend on the first batch.
-        self.head.build(tuple(self._features(tf.zeros([2, self.encoder.output_size])).shape))
+        features = self.encoder.output_size
+        if c.pair_attention:
+            self.pair_attention = PairAttention(c.units, name="pair_attention")
+            self.pair_attention.build((None, None, self.encoder.output_size))
+            features += self.pair_attention.output_size
+        self.head.build((None, 4 * features if c.reads_pairs else features))
         self.built = True
         if self.encoder_spec.samples_parses and not c.samples_parses:
             self.encoder.tracker.trainable = False
@@ -103,7 +109,7 @@ class Classifier(MicroBatchTraining, keras.Model):
         if training and self.configuration.reads_phrases and self.encoder_spec.trains_on_parses:
             phrase_logits = self._phrase_logits(encoded["nodes"], inputs["transitions"])
             return outputs | {"phrase_logits": phrase_logits, "logits": at_root(phrase_logits, inputs["transitions"])}
-        return outputs | {"logits": self.head(self._features(encoded["root"]), training=training)}
+        return outputs | {"logits": self.head(self._features(inputs, encoded), training=training)}
 
     def _encode(self, inputs, training):
         if training and self.configuration.samples_parses:
@@ -111,9 +117,13 @@ class Classifier(MicroBatchTraining, keras.Model):
             return self.encoder({"words": words}, training=True, seed=tf.cast(self.seeds.next(), tf.int32))
         return self.encoder(inputs, training=training)
 
-    def _features(self, roots):
-        """What the head classifies: float [sentences, units] → [batch, features]."""
-        return pair_features(roots) if self.configuration.reads_pairs else roots
+    def _features(self, inputs, encoded):
+        """What the head classifies: float [batch, features]."""
+        features = encoded["root"]
+        if self.configuration.pair_attention:
+            real = encoded["transitions"] != PAD if "transitions" in encoded else inputs["words"] != PADDING
+            features = tf.concat([features, self.pair_attention(encoded["nodes"], real=real)], axis=1)
+        return pair_features(features) if self.configuration.reads_pairs else features
 
     def _phrase_logits(self, nodes, transitions):
         """Every node through the head in training: float [sentences, steps, units] → [sentences, steps, classes]."""

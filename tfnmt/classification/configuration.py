@@ -48,6 +48,11 @@ class ClassifierConfiguration(Configuration):
     encoder_layers: int = Field(1, description="gru, lstm, inception: number of layers", ge=1, le=64)
     bidirectional: bool = Field(False, description="gru, lstm: read in both directions")
     widths: tuple[int, ...] = Field((1, 3, 5), description="cnn: words in each window", strict=False)
+    pair_attention: bool = Field(
+        False,
+        description="tasks with two sentences: let each phrase, or word of encoders without trees, attend to those of"
+        " the other sentence, and compare them, too (Parikh et al. 2016)",
+    )
     activation: Literal["relu", "maxout"] = Field("relu", description="cnn, inception and the head: their activation")
     tracker_units: int = Field(64, description="units of the tracker", ge=1, le=8192)
     head_units: int = Field(128, description="units of the hidden layers between features and classes", ge=1, le=8192)
@@ -127,6 +132,8 @@ class ClassifierConfiguration(Configuration):
         require(odd and len(self.widths) <= 100, "widths", self.widths, "up to 100 odd whole numbers under 1000")
         allowed = f"false with task={self.task}, whose phrases have labels"
         require(not (self.brackets_as_words and self.reads_phrases), "brackets_as_words", True, allowed)
+        allowed = f"false with task={self.task}, which has no pairs of sentences"
+        require(self.reads_pairs or not self.pair_attention, "pair_attention", True, allowed)
         apart = self.tracker_reads == "words"
         require(not (apart and self.tracked_composition), "tracked_composition", True, "false with tracker_reads=words")
         if not self.composed_brackets:

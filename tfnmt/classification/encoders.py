@@ -24,8 +24,10 @@ class EncoderSpec:
 
     Its layer is made as `layer(embedding, **arguments(configuration))`, where `embedding` is a `WordVectors` layer, and
     called on a batch of sentences, a dictionary with "words" int32 [sentences, words], padded with 0. It returns a
-    dictionary with "root" float [sentences, layer.output_size]; the encoders of trees also "nodes" float [sentences,
-    steps, layer.output_size], a vector for each node. Padding must not change the result.
+    dictionary with "root" float [sentences, layer.output_size], and for pair_attention "nodes" float [sentences, words,
+    layer.output_size], a vector for each word; the encoders of trees have "nodes" float [sentences, steps,
+    layer.output_size], a vector for each node, and "transitions" int32 [sentences, steps], padded with 0. Padding must
+    not change the result.
     """
 
     name: str

@@ -21,6 +21,7 @@ _HOMES = {
     "InceptionEncoder": "flat_encoders",
     "LSTMCell": "cells",
     "MultilayerPerceptron": "feedforward",
+    "PairAttention": "pair_attention",
     "RNN": "rnn",
     "Recurrent": "flat_encoders",
     "SPINN": "trees.spinn",

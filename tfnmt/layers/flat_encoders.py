@@ -1,9 +1,10 @@
 """Encoders that read a sentence as a flat sequence of words: what the tree encoders are measured against.
 
 All have one interface, that of the tree encoders too: `encoder(inputs, training=...)` with inputs["words"] int32
-[sentences, words], padded with 0, returns {"root": float [sentences, output_size]}, the vector of the sentence. Padding
-changes nothing. Words become vectors by the layer `embedding(ids, training)` that an encoder is given, such as
-`tfnmt.layers.WordVectors`.
+[sentences, words], padded with 0, returns {"root": float [sentences, output_size]}, the vector of the sentence, and
+"nodes" float [sentences, words, output_size], a vector for each word, of which it is made. Padding changes nothing in
+"root"; in "nodes" its places have any values. Words become vectors by the layer `embedding(ids, training)` that an
+encoder is given, such as `tfnmt.layers.WordVectors`.
 """
 
 from typing import Any
@@ -23,7 +24,7 @@ class FlatEncoder(keras.layers.Layer):
 
     Args:
         embedding: the layer from words to vectors.
-        output_size: size of "root".
+        output_size: size of "root", and of each of the "nodes".
     """
 
     def __init__(self, embedding: keras.layers.Layer, output_size: int, **options: Any):
@@ -54,7 +55,8 @@ class BagOfWords(FlatEncoder):
 
     def call(self, inputs: Named, training: bool | None = False) -> Named:
         """As the module says."""
-        return {"root": tf.reduce_sum(self.embedding(inputs["words"], training=training), axis=1)}
+        x = self.embedding(inputs["words"], training=training)
+        return {"root": tf.reduce_sum(x, axis=1), "nodes": x}
 
 
 @keras.saving.register_keras_serializable("tfnmt")
@@ -105,7 +107,7 @@ class Recurrent(FlatEncoder):
         for i in range(0, len(self.cells), self.directions):
             cells = self.cells[i : i + self.directions]
             states, last = read_layer(states, mask, cells, self.state_dropout, training)
-        return {"root": last}
+        return {"root": last, "nodes": tf.transpose(states, [1, 0, 2])}
 
     def get_config(self) -> dict:
         """The arguments of the constructor."""
@@ -144,7 +146,8 @@ class Convolutional(FlatEncoder):
         """As the module says."""
         mask = inputs["words"] != 0
         x = self.embedding(inputs["words"], training=training)
-        return {"root": tf.concat([max_over_words(window(x, mask), mask) for window in self.windows], axis=-1)}
+        y = tf.concat([window(x, mask) for window in self.windows], axis=-1)
+        return {"root": max_over_words(y, mask), "nodes": y}
 
     def get_config(self) -> dict:
         """The arguments of the constructor."""
@@ -180,7 +183,7 @@ class InceptionEncoder(FlatEncoder):
         y = self.embedding(inputs["words"], training=training)
         for module in self.modules:
             y = module(y, mask)
-        return {"root": max_over_words(y, mask)}
+        return {"root": max_over_words(y, mask), "nodes": y}
 
     def get_config(self) -> dict:
         """The arguments of the constructor."""
