@@ -15,7 +15,7 @@ from tfnmt.text.brackets import from_brackets
 from tfnmt.text.tokenizers import WordTokenizer
 
 TOKENIZER = WordTokenizer(list("abcdef"))
-TREES = ["( a ( b c ) )", "( ( d e ) f )", "( a b )", "( f ( f a ) )", "e", "( ( a e ) d )"]
+TREES = ["( a ( b c ) )", "( a b )", "( ( d e ) f )", "( f ( f a ) )", "e", "( ( a e ) d )"]
 SENTENCES = [Sentence(*from_brackets(tree)) for tree in TREES]
 
 
@@ -49,7 +49,7 @@ def batch_of(examples, padding=0):
     return tf.nest.map_structure(tf.constant, (padded, labels))
 
 
-OTHER_TASKS = {"sst": ("lstm", "spinn-pi-nt", "spinn"), "listops": ("cnn", "rl-spinn")}
+OTHER_TASKS = {"sst": ("lstm", "spinn-pi-nt", "spinn"), "listops": ("cnn", "spinn", "rl-spinn")}
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ class SPINN(TreeEncoder):
             A dictionary: "root", "nodes" and "transitions" (those used) as `TreeLSTMEncoder` gives them; where the
             tracker predicts, also "transition_logits" float [sentences, steps, 2], of SHIFT and REDUCE, ILLEGAL (−1e9)
             for illegal moves; and for parse="sampled" also "log_probability" float [sentences], that of the whole
-            parse. Steps are those of the given transitions, or 2 · longest − 1 where the tracker predicts them.
+            parse. Steps are those of the given transitions, or 2 · words − 1 where the tracker predicts them.
 
         Raises:
             ValueError: parses are given, and there are no transitions.
@@ -119,6 +119,7 @@ class SPINN(TreeEncoder):
             lambda h, c, tracking: self.compose.step(h, c, invariants.scope("compose"), tracking),
             leaves,
             lengths=tf.math.count_nonzero(words, axis=1, dtype=tf.int32),
+            words=width,
             states=tuple(self.tracker.get_initial_state(sentences)),
             noise=None if seed is None else gumbel_noise(seed, 2 * width, sentences, leaves[0].dtype),
         )
