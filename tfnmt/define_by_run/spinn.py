@@ -20,7 +20,7 @@ def encode(
     lengths = np.count_nonzero(batch["words"], axis=1)
     compose, tracker = encoder.compose, getattr(encoder, "tracker", None)
     given = batch["transitions"].numpy().T if _is_given(encoder, training) else None
-    steps = 2 * max(lengths) - 1 if given is None else len(given)
+    steps = 2 * batch["words"].shape[1] - 1 if given is None else len(given)
     leaves = iter(unbundle(encoder.leaves(batch["words"], training)))
     # Words are popped from the end.
     buffers = [[next(leaves) for _ in range(length)][::-1] for length in lengths]
