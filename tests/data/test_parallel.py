@@ -40,6 +40,24 @@ def test_every_kind_of_file_gives_the_same_pairs(kind, tmp_path):
     assert list(zip(*read_sides(*files), strict=True)) == PAIRS
 
 
+def test_lines_keep_their_order_over_chunks(tmp_path):
+    pairs = [(f"source {i}", f"target {i}") for i in range(1100)]
+    files = [write(tmp_path / f"text.{side}", lines) for side, lines in zip(("en", "de"), zip(*pairs), strict=True)]
+    read = [tuple(side.decode() for side in pair) for pair in read_parallel(*files).as_numpy_iterator()]
+    assert read == pairs
+    tabbed = write(tmp_path / "pairs.tsv", map("\t".join, pairs))
+    assert list(read_parallel(tabbed).as_numpy_iterator()) == list(read_parallel(*files).as_numpy_iterator())
+
+
+@pytest.mark.parametrize("name", ["pairs.tsv.zst", "text.en.zst"])
+@pytest.mark.parametrize("read", [check_parallel, read_parallel])
+def test_packed_bytes_are_not_read_as_text(read, name, tmp_path):
+    packed = write(tmp_path / name, ["a\tb"])
+    files = [packed] if "tsv" in name else [write(tmp_path / "text.de", ["b"]), packed]
+    with pytest.raises(UserError, match=rf"{name}: sentence pairs are read from plain text or \.gz; unpack it"):
+        read(*files)
+
+
 def test_byte_order_marks_are_no_part_of_the_text(tmp_path):
     source, target = tmp_path / "a.en", tmp_path / "a.de"
     source.write_text("a\nb\n", encoding="utf-8-sig")

@@ -26,9 +26,10 @@ def check_parallel(source: str | Path, target: str | Path | None = None) -> int:
         target: file of their translations, line by line.
 
     Raises:
-        UserError: a file is missing, empty, broken or not UTF-8 (names the line), a line of a .tsv has not
+        UserError: a file is missing, empty, .zst, broken or not UTF-8 (names the line), a line of a .tsv has not
             exactly one TAB, or the files have different numbers of lines.
     """
+    _refuse_zst(source, target)
     if target is None:
         _require_tsv(source)
         return _check(source, tabs=1)
@@ -44,7 +45,12 @@ def check_parallel(source: str | Path, target: str | Path | None = None) -> int:
 
 
 def read_parallel(source: str | Path, target: str | Path | None = None) -> tf.data.Dataset:
-    """A dataset of the pairs (source, target), scalar strings, in order; arguments as for `check_parallel`."""
+    """A dataset of the pairs (source, target), scalar strings, in order; arguments as for `check_parallel`.
+
+    Raises:
+        UserError: a file is .zst.
+    """
+    _refuse_zst(source, target)
     if target is not None:
         return tf.data.Dataset.zip(_text_chunks(source).unbatch(), _text_chunks(target).unbatch())
     _require_tsv(source)
@@ -99,6 +105,13 @@ def _is_tsv(path: str | Path) -> bool:
 def _require_tsv(path: str | Path) -> None:
     if not _is_tsv(path):
         raise UserError(f"{path}: name the file of its translations too, or one .tsv file of source TAB target")
+
+
+def _refuse_zst(*paths: str | Path | None) -> None:
+    """TensorFlow would read the packed bytes as if they were the text."""
+    for path in paths:
+        if path is not None and Path(path).suffix == ".zst":
+            raise UserError(f"{path}: sentence pairs are read from plain text or .gz; unpack it, or see tfnmt prepare")
 
 
 def _check(path: str | Path, tabs: int | None = None) -> int:
