@@ -16,6 +16,7 @@ from tfnmt.errors import UserError
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import CHECKPOINTS
 from tfnmt_programs.command_process import run_command
+from tfnmt_programs.experiment_record import record_experiment
 from tfnmt_programs.model_names import distinct_names
 
 Command = Sequence[str]
@@ -39,10 +40,7 @@ class Repetition:
         self._check_commands()
         folder.mkdir(parents=True, exist_ok=True)
         commands = {"training": self.training, "evaluations": self.evaluations}
-        record = folder / "commands.json"
-        if record.exists() and json.loads(record.read_text(encoding="utf-8")) != commands:
-            raise UserError(f"{record}: another experiment lies there; name another --output")
-        record.write_text(json.dumps(commands, indent=1) + "\n", encoding="utf-8")
+        record_experiment(folder / "commands.json", commands)
 
     def run(self, seeds: Sequence[int]) -> str:
         """Train and evaluate with each seed, unless that is done, and write table.md.

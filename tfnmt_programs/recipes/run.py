@@ -12,10 +12,11 @@ from tfnmt.files import atomic_write, file_errors
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import CHECKPOINTS
 from tfnmt_programs.command_process import run_command
+from tfnmt_programs.experiment_record import record_experiment
 from tfnmt_programs.recipes.recipe import Recipe
 
-DONE = "done.json"
-"""In the folder of a run: the steps that are done."""
+DONE, SETTINGS = "done.json", "settings.json"
+"""In the folder of a run: the steps that are done; what it was begun with."""
 
 
 class RecipeRun:
@@ -26,6 +27,9 @@ class RecipeRun:
         data: the folder of all data.
         folder: of the recipe's own files; made if it is not there.
         settings: `key=value`, for all trainings: other ones than those of the documented row.
+
+    Raises:
+        UserError: a run with other settings lies in the folder.
     """
 
     def __init__(self, recipe: Recipe, data: Path, folder: Path, settings: Sequence[str] = ()):
@@ -33,6 +37,7 @@ class RecipeRun:
         self.variables = {"DATA": str(data.resolve()), "RUN": str(folder.resolve())}
         with file_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
+        record_experiment(folder / SETTINGS, self.settings)
 
     def run(self) -> str:
         """Do all that is not done yet.
@@ -60,11 +65,10 @@ class RecipeRun:
         """Do a step, unless it is noted as done."""
         path = self.folder / DONE
         done = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-        note = " ".join([step, *self.settings])
-        if note not in done:
+        if step not in done:
             do(step)
             with atomic_write(path) as part:
-                part.write_text(json.dumps([*done, note], indent=1) + "\n", encoding="utf-8")
+                part.write_text(json.dumps([*done, step], indent=1) + "\n", encoding="utf-8")
 
     def _convert(self, script):
         command = ["bash", "-euo", "pipefail", "-c", script]

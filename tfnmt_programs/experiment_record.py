@@ -1,0 +1,25 @@
+"""What an experiment's folder was begun with: going on there with something else would mix two experiments."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tfnmt.errors import UserError
+from tfnmt.files import atomic_write
+
+
+def record_experiment(path: Path, experiment: Any) -> None:
+    """Write what the experiment is, unless it is written there already.
+
+    Args:
+        path: the record, a .json file.
+        experiment: of lists, dictionaries and strings.
+
+    Raises:
+        UserError: another experiment is written there.
+    """
+    if not path.exists():
+        with atomic_write(path) as part:
+            part.write_text(json.dumps(experiment, indent=1) + "\n", encoding="utf-8")
+    elif json.loads(path.read_text(encoding="utf-8")) != experiment:
+        raise UserError(f"{path}: another experiment lies there; name another --output")
