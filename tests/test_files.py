@@ -50,6 +50,12 @@ def test_a_directory_that_is_not_there_is_one_line(tmp_path):
     assert str(caught.value) == f"{path}: cannot be written (No such file or directory); {END}"
 
 
+def test_a_directory_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(UserError) as caught, atomic_write(tmp_path):
+        raise AssertionError("nothing is to be written")
+    assert str(caught.value) == f"{tmp_path}: cannot be written (Is a directory); {END}"
+
+
 def test_a_link_stays_and_what_it_points_to_is_written(tmp_path):
     path, link = tmp_path / "file.txt", tmp_path / "link.txt"
     path.write_text("old")

@@ -1,6 +1,7 @@
 """Writing files so that a killed run or a full disk leaves the old ones whole, and their digests."""
 
 import contextlib
+import errno
 import hashlib
 import os
 from collections.abc import Iterator
@@ -23,7 +24,8 @@ def atomic_write(path: str | Path, way_out: str = _TRY_AGAIN) -> Iterator[Path]:
         way_out: the advice at the end of an error's message.
 
     Raises:
-        UserError: the file system refuses, for example because it is full. The old file stays.
+        UserError: the file system refuses, for example because it is full; a directory, before anything is written.
+            The old file stays.
     """
     path = Path(path)
     if path.exists() and not path.is_file() and not path.is_dir():  # a device or a pipe cannot be replaced
@@ -34,6 +36,8 @@ def atomic_write(path: str | Path, way_out: str = _TRY_AGAIN) -> Iterator[Path]:
     part = target.with_name(f"part-{target.name}")
     try:
         with file_errors(path, way_out):
+            if target.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             yield part
             os.replace(part, target)
     finally:

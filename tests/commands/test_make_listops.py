@@ -3,6 +3,7 @@
 import pytest
 
 from tests.commands.calls import call
+from tfnmt.data.lines import read_lines
 from tfnmt.errors import UserError
 
 
@@ -21,6 +22,10 @@ def test_lines_are_written_that_no_excluded_file_has(tmp_path):
     with pytest.raises(UserError, match="none: cannot be read: No such file"):
         run("second", "--exclude", tmp_path / "none")
     assert run("first") == first
+    arguments = ["--output", str(tmp_path / "first.gz"), "--count", "40", "--seed", "2"]
+    call("make-listops", *arguments)
+    assert list(read_lines(tmp_path / "first.gz")) == first
+    (tmp_path / "first.gz").unlink()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["first", "second", "third"]
     long = run("long", "--words", 30, 40, "--arguments", 3, 3)
     assert all(30 <= len(line.translate(str.maketrans("()", "  ")).split()) - 1 <= 40 for line in long)

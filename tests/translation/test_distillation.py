@@ -4,6 +4,7 @@ import pytest
 import sacrebleu
 
 from tests.commands.calls import call
+from tfnmt.data.lines import read_lines
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.errors import UserError
 from tfnmt.translation.distillation import distilled_pairs
@@ -79,3 +80,22 @@ def test_distill_writes_both_files_or_none(files, tmp_path):
     with pytest.raises(UserError):
         call("distill", *options)
     assert not any(path.exists() for path in written)
+
+
+def test_distill_packs_what_is_named_so(files, tmp_path):
+    written = [tmp_path / "out.source.gz", tmp_path / "out.target.gz"]
+    options = ["--source", files[0], "--target", files[1], "--n-best", files[2]]
+    call("distill", *options, "--output-source", written[0], "--output-target", written[1])
+    sides = zip(*(read_lines(path) for path in written), strict=True)
+    assert list(sides) == list(distilled_pairs(ParallelFiles(*files[:2]), files[2]))
+
+
+def test_distill_writes_nothing_where_an_output_cannot_be_written(files, tmp_path):
+    old, options = tmp_path / "old", ["--source", files[0], "--target", files[1], "--n-best", files[2]]
+    old.write_text("old")
+    with pytest.raises(UserError, match="--output-target .*old: --output-source is the same file; name another one"):
+        call("distill", *options, "--output-source", old, "--output-target", tmp_path / "." / "old")
+    for outputs in ((old, tmp_path), (tmp_path, old)):
+        with pytest.raises(UserError, match=r"cannot be written \(Is a directory\); name another --output"):
+            call("distill", *options, "--output-source", outputs[0], "--output-target", outputs[1])
+    assert old.read_text() == "old" and not list(tmp_path.glob("part-*"))

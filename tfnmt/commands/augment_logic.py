@@ -23,7 +23,7 @@ def add_options(parser: CommandParser) -> None:
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
-    from tfnmt.data.lines import read_lines
+    from tfnmt.data.lines import create_lines, read_lines
     from tfnmt.data.tasks.logic import renamed_copies
     from tfnmt.files import atomic_write
 
@@ -31,6 +31,6 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     lines = renamed_copies(arguments.input, arguments.copies, arguments.seed, exclude)
     with (
         atomic_write(arguments.output, way_out="name another --output") as part,
-        open(part, "w", encoding="utf-8") as file,
+        create_lines(part) as file,
     ):
-        file.writelines(line + "\n" for line in lines)
+        file.writelines(line.encode() + b"\n" for line in lines)

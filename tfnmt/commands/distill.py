@@ -5,9 +5,11 @@ n best which is nearest to the given one, by BLEU of the sentence (Kim & Rush 20
 """
 
 import argparse
+import os
 from typing import TextIO
 
 from tfnmt.commands.parser import CommandParser
+from tfnmt.errors import UserError
 
 
 def add_options(parser: CommandParser) -> None:
@@ -21,8 +23,8 @@ def add_options(parser: CommandParser) -> None:
         metavar="F",
         help="what translate --n-best 5 or translate-corpus --n-best 5 has written for these sentences",
     )
-    add("--output-source", required=True, metavar="F", help="the file of source sentences to write")
-    add("--output-target", required=True, metavar="F", help="the file of translations to write")
+    add("--output-source", required=True, metavar="F", help="the file of source sentences to write; .gz too")
+    add("--output-target", required=True, metavar="F", help="the file of translations to write; .gz too")
     add(
         "--bleu-tokenize",
         default="13a",
@@ -33,18 +35,22 @@ def add_options(parser: CommandParser) -> None:
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
+    from tfnmt.data.lines import create_lines
     from tfnmt.data.parallel import ParallelFiles
     from tfnmt.files import atomic_write
     from tfnmt.translation.distillation import distilled_pairs
 
+    outputs = arguments.output_source, arguments.output_target
+    if os.path.realpath(outputs[0]) == os.path.realpath(outputs[1]):
+        raise UserError(f"--output-target {outputs[1]}: --output-source is the same file; name another one")
     pairs = ParallelFiles(arguments.source, arguments.target)
     pairs.check()
     with (
-        atomic_write(arguments.output_source, way_out="name another --output-source") as source_part,
-        atomic_write(arguments.output_target, way_out="name another --output-target") as target_part,
-        open(source_part, "w", encoding="utf-8") as source_file,
-        open(target_part, "w", encoding="utf-8") as target_file,
+        atomic_write(outputs[0], way_out="name another --output-source") as source_part,
+        atomic_write(outputs[1], way_out="name another --output-target") as target_part,
+        create_lines(source_part) as source_file,
+        create_lines(target_part) as target_file,
     ):
         for source, target in distilled_pairs(pairs, arguments.n_best, arguments.bleu_tokenize):
-            source_file.write(source + "\n")
-            target_file.write(target + "\n")
+            source_file.write(source.encode() + b"\n")
+            target_file.write(target.encode() + b"\n")

@@ -39,6 +39,7 @@ def add_options(parser: CommandParser) -> None:
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
+    from tfnmt.data.lines import create_lines
     from tfnmt.data.progress import log_progress
     from tfnmt.files import atomic_write
 
@@ -50,6 +51,6 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     lines = islice(draw_lines(arguments.seed, exclude, arguments.levels, **ranges), arguments.count)
     with (
         atomic_write(arguments.output, way_out="name another --output") as part,
-        open(part, "w", encoding="utf-8") as file,
+        create_lines(part) as file,
     ):
-        file.writelines(line + "\n" for line in log_progress(lines, "drawing", arguments.count))
+        file.writelines(line.encode() + b"\n" for line in log_progress(lines, "drawing", arguments.count))
