@@ -126,6 +126,12 @@ def test_attention_between_both_sentences_in_micro_batches_gives_the_update_of_t
         np.testing.assert_allclose(value, expected, atol=1e-5)
 
 
+def test_a_vocabulary_without_brackets_leaves_none_to_the_tracker():
+    options = {"brackets_as_words": True, "tracker_reads": "words", "tracked_composition": False}
+    with pytest.raises(UserError, match="composed_brackets=false: allowed is true with a vocabulary without brackets"):
+        made("spinn", "snli", composed_brackets=False, **options)
+
+
 def test_attention_needs_two_sentences():
     with pytest.raises(UserError, match="pair_attention=true: allowed is false with task=listops, which has no pairs"):
         made("bag", "listops", pair_attention=True)

@@ -43,6 +43,7 @@ def test_brackets_may_be_left_to_the_tracker(name):
         ({"brackets_as_words": False}, "brackets_as_words=false: allowed is true with composed_brackets=false"),
         ({"tracker_reads": "phrases"}, "tracker_reads=phrases: allowed is words with composed_brackets=false"),
         ({"encoder": "spinn-pi-nt"}, "encoder=spinn-pi-nt: allowed is spinn or rl-spinn with composed_brackets=false"),
+        ({"pair_attention": True}, "pair_attention=true: allowed is false with composed_brackets=false"),
     ],
 )
 def test_only_a_tracker_of_words_can_read_brackets_alone(changed, complaint):

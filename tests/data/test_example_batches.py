@@ -122,6 +122,8 @@ def test_the_limit_grows_by_equal_factors():
     growing = ExamplesConfiguration(maximum_length=160, first_length=10, growing_epochs=4)
     assert [growing.longest(epoch) for epoch in range(7)] == [10, 20, 40, 80, 160, 160, 160]
     assert ExamplesConfiguration(maximum_length=160).longest(0) == 160
+    with pytest.raises(UserError, match="first_length=161: allowed is at most maximum_length=160"):
+        ExamplesConfiguration(maximum_length=160, first_length=161)
 
 
 def test_evaluation_has_every_example(many):

@@ -72,6 +72,20 @@ def test_a_seed_draws_the_same_again_and_another_does_not():
     assert first.shape != other.shape or np.any(first != other)
 
 
+def test_seeds_of_replicas_draw_other_words_in_every_step():
+    """Replicas have the seeds [s, n], [s + 1, n], …"""
+    model = made(**SMALL)
+    for weight in model.weights:
+        weight.assign(tf.zeros_like(weight))
+    (bias,) = (weight for weight in model.weights if weight.path == "decoder/b")
+    bias.assign(tf.one_hot(END, 10, on_value=-9.0))  # every word is as probable as any other, and no text ends
+    inputs, labels = copies(4)
+    first, second = (
+        draw_translations(model, inputs["source"], labels, 50, 1.0, tf.constant([s, 2])).numpy() for s in (1, 2)
+    )
+    assert first.shape == second.shape and np.mean(first[:, 1:] == second[:, :-1]) < 0.5
+
+
 def test_it_is_the_expected_loss_of_the_draws():
     """As in plain Python: each different draw, its BLEU by sacrebleu, its probability by the model."""
     import sacrebleu

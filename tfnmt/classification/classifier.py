@@ -13,7 +13,7 @@ from tfnmt.classification.encoders import ENCODERS, make_encoder
 from tfnmt.classification.losses import classification_loss, number_of_labels, transition_labels, update_accuracy
 from tfnmt.classification.prediction import Batch, Predictor
 from tfnmt.classification.running_rewards import RunningStandardization
-from tfnmt.configuration import from_json
+from tfnmt.configuration import from_json, require
 from tfnmt.layers.feedforward import MultilayerPerceptron, pair_features
 from tfnmt.layers.pair_attention import PairAttention
 from tfnmt.text.brackets import BRACKET_WORDS, PAD
@@ -68,6 +68,8 @@ class Classifier(MicroBatchTraining, keras.Model):
         self.label_smoothing = label_smoothing
         self.encoder_spec = ENCODERS[c.encoder]
         brackets = tokenizer.encode(tf.constant(BRACKET_WORDS)).flat_values.numpy().tolist()
+        known = UNKNOWN not in brackets
+        require(c.composed_brackets or known, "composed_brackets", False, "true with a vocabulary without brackets")
         brackets = [word for word in brackets if word != UNKNOWN]
         self.encoder = make_encoder(c, tokenizer.vocabulary_size, brackets)
         self.head = MultilayerPerceptron(

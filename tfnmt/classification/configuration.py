@@ -118,7 +118,7 @@ class ClassifierConfiguration(Configuration):
     )
     micro_batches: int = Field(
         1,
-        description="micro-batches that a batch is trained in, in parallel, each on a processor of its own",
+        description="parts in which a batch is trained and evaluated, in parallel, each on a processor of its own",
         ge=1,
         le=64,
     )
@@ -141,6 +141,8 @@ class ClassifierConfiguration(Configuration):
             require(apart, "tracker_reads", self.tracker_reads, "words with composed_brackets=false")
             allowed = "spinn or rl-spinn with composed_brackets=false"
             require(ENCODERS[self.encoder].predicts_parses, "encoder", self.encoder, allowed)
+            # It would attend to the words that are left out, too.
+            require(not self.pair_attention, "pair_attention", True, "false with composed_brackets=false")
         minimum = ENCODERS[self.encoder].minimum_units
         require(self.units >= minimum, "units", self.units, f"{minimum} or more with encoder={self.encoder}")
         return self

@@ -60,6 +60,13 @@ class ExamplesConfiguration(Configuration):
     )
     growing_epochs: int = Field(4, description="epochs in which the limit grows from first_length", ge=1)
 
+    @model_validator(mode="after")
+    def _check_lengths(self):
+        if self.first_length is not None:
+            allowed = f"at most maximum_length={self.maximum_length}"
+            require(self.first_length <= self.maximum_length, "first_length", self.first_length, allowed)
+        return self
+
     def longest(self, epoch: int) -> int:
         """The most words of a sentence in an epoch, counted from 0."""
         if self.first_length is None or epoch >= self.growing_epochs:

@@ -45,7 +45,7 @@ class PairAttention(keras.layers.Layer):
         Args:
             nodes: float [2 · batch, nodes, size], vectors of words or phrases; all first sentences, then all second
                 ones, in the same order.
-            real: bool [2 · batch, nodes], False at padding, which changes nothing.
+            real: bool [2 · batch, nodes], False at padding, which changes nothing; at least one is True in each row.
 
         Returns:
             float [2 · batch, 2 · units], in the order of the sentences.

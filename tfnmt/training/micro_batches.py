@@ -22,7 +22,8 @@ class MicroBatchTraining(ModelInternals):
     `evaluate` too.
 
     Loss, gradient and metrics are those of the whole batch. Statistics of a batch in training are those of each
-    micro-batch: the moments of batch normalization, the baseline of a single draw.
+    micro-batch: the moments of batch normalization, the baseline of a single draw. And where a batch to train on has
+    fewer examples than micro-batches, as the last one of an epoch may have, some of them count twice.
 
     The model sets `micro_batches` when it is made, and has a method `loss_terms(x, y, y_pred, training)`, a list of
     (mean, count): the loss is the sum of the means, each a mean over `count` labels.

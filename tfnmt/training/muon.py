@@ -17,8 +17,9 @@ class Muon(OptimizerInternals, keras.optimizers.Muon):
     arXiv:2502.16982) with `gradient_norm`.
 
     The update of a matrix is its momentum with all singular values made nearly the same, by five Newton–Schulz
-    iterations, and as large as Adam's usually is. Vectors, embeddings and the matrices of `BY_ADAM` are updated by
-    Adam. The iterations cost as much whatever the batch's size, so batches should be large: 128 rather than 64.
+    iterations, and as large as Adam's usually is. Vectors, embeddings, the kernels of convolutions and the matrices of
+    `BY_ADAM` are updated by Adam. The iterations cost as much whatever the batch's size, so batches should be large:
+    128 rather than 64.
 
     Args:
         weight_decay: of all weights.

@@ -97,7 +97,7 @@ class TranslatorConfiguration(Configuration):
     )
     micro_batches: int = Field(
         1,
-        description="micro-batches that a batch is trained in, in parallel, each on a processor of its own",
+        description="parts in which a batch is trained and evaluated, in parallel, each on a processor of its own",
         ge=1,
         le=64,
     )

@@ -86,6 +86,9 @@ def draw_translations(
     lengths = tf.cast(tf.math.count_nonzero(target, axis=1), tf.float32)
     maximum_lengths = tf.repeat(tf.cast(LONGEST * lengths, tf.int32) + 10, samples)
 
+    # Seeds of replicas are neighbours, as those of the steps are below: numbers drawn from them are not.
+    seed = tf.random.fold_in(seed, 0)
+
     def draw(i, logits, sentence_indices):
         return tf.random.stateless_categorical(logits / temperature, 1, seed + tf.stack([i, 0]), tf.int64)[:, 0]
 
