@@ -29,12 +29,16 @@ class RecipeRun:
         settings: `key=value`, for all trainings: other ones than those of the documented row.
 
     Raises:
-        UserError: a run with other settings lies in the folder.
+        UserError: a run with other settings lies in the folder; or there is a seed among them, and the recipe trains
+            several models with seeds of their own.
     """
 
     def __init__(self, recipe: Recipe, data: Path, folder: Path, settings: Sequence[str] = ()):
         self.recipe, self.folder, self.settings = recipe, folder, list(settings)
         self.variables = {"DATA": str(data.resolve()), "RUN": str(folder.resolve())}
+        own_seeds = sum("seed=" in command for command in recipe.commands if command.startswith("train-"))
+        if own_seeds > 1 and any(setting.startswith("seed=") for setting in settings):
+            raise UserError("--set seed: the recipe trains models with seeds of their own; copy it, and change these")
         with file_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
         record_experiment(folder / SETTINGS, self.settings)
