@@ -45,6 +45,12 @@ def reset_peak_memory(process: int | str = "self") -> None:
     Path(f"/proc/{process}/clear_refs").write_text("5")
 
 
+def memory_growth(before: int, process: int | str = "self") -> int:
+    """How many bytes more than `before`, what `resident_memory` gave, that process has held since; 0 where the kernel's
+    figures, which are some pages inexact, say less."""
+    return max(0, peak_memory(process) - before)
+
+
 def processor_seconds(process: int) -> float:
     """How long processors have worked for that process, all its threads together; to 0.01 s."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()

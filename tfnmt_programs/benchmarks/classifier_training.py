@@ -43,7 +43,7 @@ from tfnmt_programs.benchmarks.tree_batches import (
     single_pairs,
 )
 from tfnmt_programs.benchmarks.untrained import placeholder_tokenizer
-from tfnmt_programs.measuring import peak_memory, resident_memory
+from tfnmt_programs.measuring import memory_growth, resident_memory
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ def compare_training(options: Namespace) -> dict[str, Any]:
     first_step, train = timed_fit(model, batches)
     with beside(options, batches, model) as (peer, peer_figures):
         train(), peer()  # every shape once, before the clock runs
-        figures = {"memory_growth": peak_memory() - memory}
+        figures = {"memory_growth": memory_growth(memory)}
         figures |= measured({"ours": lambda: pairs / train(), "peer": peer}, options.rounds)
         figures |= peer_figures()
     figures |= share_of_matrix_rate(model, batches, figures)
@@ -162,7 +162,7 @@ def beside_torch(options: Namespace, batches: Sequence[Batch], model: Classifier
 
         def train():
             seconds = process.ask()["seconds"]
-            growth.append(peak_memory(process.process.pid) - memory)
+            growth.append(memory_growth(memory, process.process.pid))
             return pairs / seconds
 
         def figures():

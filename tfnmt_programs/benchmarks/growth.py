@@ -10,7 +10,7 @@ from tfnmt_programs.benchmarks.classifier_training import SEED, our_model
 from tfnmt_programs.benchmarks.timed_fit import timed_fit
 from tfnmt_programs.benchmarks.tree_batches import VOCABULARY_SIZE, equally_long_batches
 from tfnmt_programs.benchmarks.untrained import placeholder_tokenizer
-from tfnmt_programs.measuring import median_seconds, peak_memory, reset_peak_memory, resident_memory
+from tfnmt_programs.measuring import median_seconds, memory_growth, reset_peak_memory, resident_memory
 
 Row = tuple[int, float, int]
 """Words in each sentence, seconds of a training step, bytes of memory that it takes."""
@@ -38,7 +38,7 @@ def growth(encoder: str, lengths: Sequence[int], pairs: int = 16, units: int = 6
     for length in lengths:
         reset_peak_memory()
         _, train = timed_fit(model, equally_long_batches(2 * pairs * length, length, 1, SEED))
-        rows.append((length, median_seconds(train, repetitions), peak_memory() - before))
+        rows.append((length, median_seconds(train, repetitions), memory_growth(before)))
     return rows
 
 

@@ -13,7 +13,7 @@ from tfnmt.data.tasks import TASKS
 from tfnmt.text.brackets import to_brackets
 from tfnmt.text.tokenizers import WordTokenizer
 from tfnmt_programs.benchmarks.tree_batches import SNLI_LENGTHS, random_lengths, random_transitions
-from tfnmt_programs.measuring import peak_memory, resident_memory
+from tfnmt_programs.measuring import memory_growth, resident_memory
 
 DIFFERENT = 20_000
 """Pairs of a generated file that differ; further ones are the same again."""
@@ -65,5 +65,5 @@ def reading_speed(path: str | Path, task: str, batch_size: int, batches: int) ->
         "seconds_to_first_batch": first - checked,
         "batches_per_second": count / seconds,
         "examples_per_second": count * batch_size / seconds,
-        "memory_growth": peak_memory() - before,
+        "memory_growth": memory_growth(before),
     }

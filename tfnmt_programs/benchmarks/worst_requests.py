@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from tfnmt.commands.server_process import ServerProcess, server_process
 from tfnmt.serving.files import base_path, read_models
-from tfnmt_programs.measuring import peak_memory, processor_seconds, reset_peak_memory, resident_memory
+from tfnmt_programs.measuring import memory_growth, processor_seconds, reset_peak_memory, resident_memory
 
 LARGEST_BODY = 1 << 20
 REPETITIONS = 3  # of the slowest request, in the end
@@ -198,7 +198,7 @@ def cost_of_shapes(
         start = processor_seconds(process)
         if _request(server, "POST", path, request)[0] != 200:
             return None
-        return Cost(processor_seconds(process) - start, max(0, peak_memory(process) - memory))
+        return Cost(processor_seconds(process) - start, memory_growth(memory, process))
 
     return cost
 

@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfnmt_programs.graphs.cases import Case, lines_of_code
-from tfnmt_programs.measuring import median_seconds, peak_memory, reset_peak_memory, resident_memory, seconds_of
+from tfnmt_programs.measuring import median_seconds, memory_growth, reset_peak_memory, resident_memory, seconds_of
 from tfnmt_programs.operations import number_of_operations
 
 logger = logging.getLogger(__name__)
@@ -155,7 +155,7 @@ def _observed(function):
     reset_peak_memory()
     before, results = resident_memory(), []
     seconds = seconds_of(lambda: results.append(function()) or results)
-    return results[0], seconds, max(0, peak_memory() - before)
+    return results[0], seconds, memory_growth(before)
 
 
 def _relative_difference(x, y):

@@ -135,10 +135,7 @@ def test_figures_beside_a_peer(tmp_path, monkeypatch, quick_matrix_rate):
     figures = compare_training(OPTIONS)
     assert figures["peer"] == 2 * 3 / 0.5
     assert figures["unit"] == "pairs/s"
-    assert figures["peer_weights"] == 40
-    assert all(
-        isinstance(figures[name], int) for name in ("memory_growth", "peer_memory_growth")
-    )  # a system may take some back
+    assert figures["peer_weights"] == 40 and figures["peer_memory_growth"] >= 0 <= figures["memory_growth"]
     assert figures["ratio_min"] <= figures["ratio"] <= figures["ratio_max"]
     assert figures["matrix_gflops"] == 100
     assert figures["share_of_matrix_rate"] == pytest.approx(figures["ours"] * figures["mflop_per_pair"] / 1e5)
