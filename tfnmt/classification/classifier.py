@@ -70,7 +70,6 @@ class Classifier(MicroBatchTraining, keras.Model):
         brackets = tokenizer.encode(tf.constant(BRACKET_WORDS)).flat_values.numpy().tolist()
         known = UNKNOWN not in brackets
         require(c.composed_brackets or known, "composed_brackets", False, "true with a vocabulary without brackets")
-        brackets = [word for word in brackets if word != UNKNOWN]
         self.encoder = make_encoder(c, tokenizer.vocabulary_size, brackets)
         self.head = MultilayerPerceptron(
             len(c.labels),

@@ -51,7 +51,7 @@ class PairAttention(keras.layers.Layer):
             float [2 · batch, 2 · units], in the order of the sentences.
         """
         F = self.F(nodes)
-        other, other_F, other_real = (exchanged(x) for x in (nodes, F, real))
+        other, other_F, other_real = (_exchanged(x) for x in (nodes, F, real))
         attended = self.attention([F / self.units**0.5, other, other_F], mask=[real, other_real])
         v = self.compare(tf.concat([nodes, attended, nodes - attended, nodes * attended], axis=-1))
         share = tf.cast(real, v.dtype)
@@ -63,7 +63,7 @@ class PairAttention(keras.layers.Layer):
         return {**super().get_config(), "units": self.units}
 
 
-def exchanged(x: tf.Tensor) -> tf.Tensor:
+def _exchanged(x: tf.Tensor) -> tf.Tensor:
     """[2 · batch, ...] with its halves exchanged. (`tf.roll` and `tf.split` have no kernel for bool on GPUs.)"""
     batch = tf.shape(x)[0] // 2
     return tf.concat([x[batch:], x[:batch]], axis=0)

@@ -86,7 +86,7 @@ def draw_translations(
     lengths = tf.cast(tf.math.count_nonzero(target, axis=1), tf.float32)
     maximum_lengths = tf.repeat(tf.cast(LONGEST * lengths, tf.int32) + 10, samples)
 
-    # Seeds of replicas are neighbours, as those of the steps are below: numbers drawn from them are not.
+    # Replicas have neighbouring seeds, and so do the steps below: unfolded, one would draw what another draws next.
     seed = tf.random.fold_in(seed, 0)
 
     def draw(i, logits, sentence_indices):

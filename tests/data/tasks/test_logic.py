@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 from tests.commands.calls import call
+from tfnmt.data.lines import read_lines
 from tfnmt.data.tasks.logic import RELATIONS, draw, relation, renamed, to_text, truth_table
 from tfnmt.errors import UserError
 
@@ -101,6 +102,9 @@ def test_augment_logic_writes_copies_without_what_is_excluded(tmp_path):
 
     first = augment("--seed", "1")
     assert len(first) == 200 and augment("--seed", "1") == first != augment("--seed", "2")
+    packed = tmp_path / "packed.gz"
+    call("augment-logic", "--input", str(given), "--output", str(packed), "--copies", "4", "--seed", "1")
+    assert list(read_lines(packed)) == first
     dev.write_text("\n".join(first[:10]) + "\n")
     assert augment("--seed", "1", "--exclude", str(dev)) == [line for line in first if line not in first[:10]]
     given.write_text(lines[0] + "\nno formula\n")

@@ -14,7 +14,7 @@ from tfnmt.text.brackets import REDUCE, SHIFT
 
 
 class Parses(NamedTuple):
-    """What `parse` returns; steps = 2 · words − 1, whether or not a sentence has so many."""
+    """What `parse` returns; steps = 2 · width − 1, whether or not a sentence has so many."""
 
     transitions: tf.Tensor
     """int32 [sentences, steps], PAD after a sentence's tree is complete."""
@@ -32,7 +32,7 @@ def parse(
     compose: Callable,
     leaves: tuple[tf.Tensor, tf.Tensor],
     lengths: tf.Tensor,
-    words: tf.Tensor,
+    width: tf.Tensor,
     states: tuple[tf.Tensor, ...],
     noise: tf.Tensor | None = None,
 ) -> Parses:
@@ -52,7 +52,7 @@ def parse(
         compose: `compose(h, c, tracking) -> (h, c)`: children [parents, 2, units], and the tracker's h for each parent.
         leaves: (h, c), each float [words, units]: all words of all sentences, without padding.
         lengths: int32 [sentences], how many words each sentence has.
-        words: int32 scalar, how many words the longest sentence may have: the results are as wide as such a tree.
+        width: int32 scalar, to how many words the sentences are padded: the results are as wide as such a tree.
         states: the tracker's states before the first step, a tuple of tensors [sentences, size].
         noise: float [steps or more, sentences, 2], added to the logits before the larger one is taken. None: the most
             probable transition is taken.
@@ -96,8 +96,8 @@ def parse(
     results = tuple(_new_array(dtype, steps, *size) for dtype, *size in ((tf.int64,), (dtype, 2), (tf.int64,)))
     loop_state = (0, table, below, stack, any_rows(states), results)
     _, table, _, _, _, results = tf.while_loop(lambda t, *_: t < steps, body, loop_state)
-    width = tf.maximum(2 * words - 1, steps)
-    transitions, logits, rows = (_by_sentence(array.concat(), places, rank, width) for array in results)
+    padded_steps = tf.maximum(2 * width - 1, steps)
+    transitions, logits, rows = (_by_sentence(array.concat(), places, rank, padded_steps) for array in results)
     return Parses(tf.cast(transitions, tf.int32), logits, table[0], tf.cast(rows, tf.int32))
 
 

@@ -119,7 +119,7 @@ class SPINN(TreeEncoder):
             lambda h, c, tracking: self.compose.step(h, c, invariants.scope("compose"), tracking),
             leaves,
             lengths=tf.math.count_nonzero(words, axis=1, dtype=tf.int32),
-            words=width,
+            width=width,
             states=tuple(self.tracker.get_initial_state(sentences)),
             noise=None if seed is None else gumbel_noise(seed, 2 * width, sentences, leaves[0].dtype),
         )
