@@ -12,14 +12,15 @@ DIGESTS = "digests.json"
 def write_with_digest(path: str | Path, content: bytes | memoryview) -> None:
     """Write a file whole or not at all, and its digest to digests.json beside it.
 
-    A kill may come between the two. So the digest is written first, and that of the file it replaces stays.
+    A kill may come between the two. So the digest is written first, and that of the file that is there stays.
 
     Raises:
         UserError: the file system refuses, for example because it is full.
     """
     path = Path(path)
     digests = _read_digests(path.parent)
-    digests[path.name] = [digest(content).hexdigest(), *digests.get(path.name, [])[:1]]
+    there = {file_digest(path)} if path.exists() else set()
+    digests[path.name] = [digest(content).hexdigest(), *there.intersection(digests.get(path.name, []))]
     with atomic_write(path.with_name(DIGESTS)) as part:
         part.write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
     with atomic_write(path) as part:
