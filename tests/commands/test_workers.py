@@ -76,3 +76,15 @@ def test_workers_that_start_again_resume(again, tmp_path, monkeypatch):
         assert (arguments.resume, arguments.output, arguments.preset) == (str(tmp_path), None, None)
     else:
         assert (arguments.resume, arguments.output, arguments.preset) == (None, str(tmp_path), "tiny")
+
+
+@pytest.mark.parametrize(("dev_split", "train"), [(None, "train.txt"), (100, None)])
+def test_workers_that_start_again_take_the_parts_of_the_run(dev_split, train, tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "import_tensorflow", lambda: None)
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "step-5.index").touch()
+    seen = []
+    workers._in_worker(
+        seen.append, options(output=str(tmp_path), workers=2, train="train.txt", dev_split=dev_split), True
+    )
+    assert (seen[0].train, seen[0].dev_split) == (train, None)

@@ -14,6 +14,9 @@ from tfnmt.tensorflow_start import import_tensorflow
 OF_NEW_RUNS = ("output", "preset", "task", "encoder", "vectors", "initial", "config", "dev_split", "words")
 """Options that a run has of its own once it has begun."""
 
+PARTED = ("train", "source", "target", "records")
+"""What --dev-split has parted; the run has the parts."""
+
 Train = Callable[[argparse.Namespace], str | None]
 
 
@@ -51,7 +54,8 @@ def _in_worker(train: Train, arguments: argparse.Namespace, again: bool) -> str 
 
     options = vars(arguments) | {"strategy": "multiworker"}
     if again and arguments.output and checkpoint_names(Path(arguments.output, CHECKPOINTS)):
-        options |= {"resume": arguments.output} | {name: None for name in OF_NEW_RUNS if name in options}
+        kept = OF_NEW_RUNS + (PARTED if options.get("dev_split") is not None else ())
+        options |= {"resume": arguments.output} | {name: None for name in kept if name in options}
     import_tensorflow()
     with logging_to_standard_error():
         return train(argparse.Namespace(**options))
