@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tfnmt.errors import UserError
+from tfnmt.files import atomic_write
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import CHECKPOINTS
 from tfnmt_programs.command_process import run_command
@@ -66,7 +67,8 @@ class Repetition:
                 of_evaluation = _numbers(run_command(self.evaluation_command(evaluation, seed)))
                 of_which = self._difference(evaluation)
                 figures |= {f"{name}{of_which}": value for name, value in of_evaluation.items()}
-            path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+            with atomic_write(path) as part:
+                part.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
         return json.loads(path.read_text(encoding="utf-8"))
 
     def training_command(self, seed: int | str) -> list[str]:

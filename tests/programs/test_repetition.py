@@ -45,6 +45,14 @@ def test_each_seed_is_trained_and_evaluated_once(commands, tmp_path):
     assert [command[0] for command in commands[4:]] == ["train-translator", "evaluate-translator"]
 
 
+def test_figures_that_cannot_be_written_are_not_half_written(commands, full_disk, tmp_path):
+    experiment = Repetition(tmp_path, TRAINING, [EVALUATION])
+    experiment.run([1])
+    with full_disk(40), pytest.raises(UserError, match="seed-2"):
+        experiment.figures(2)
+    assert not (tmp_path / "seed-2.json").exists()
+
+
 def test_a_training_that_has_begun_is_resumed(commands, tmp_path):
     checkpoints = tmp_path / "runs" / "seed-1" / "checkpoints"
     checkpoints.mkdir(parents=True)
