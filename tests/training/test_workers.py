@@ -218,6 +218,12 @@ def test_the_kernel_takes_the_filter():
                 assert client.recv(1) == b"x"
 
 
+def test_a_look_for_sockets_leaves_nothing_open():
+    before = os.listdir("/proc/self/fd")
+    assert loopback.refuse_others(1) == 0
+    assert os.listdir("/proc/self/fd") == before
+
+
 @pytest.mark.parametrize("processes", [1, 2])
 def test_after_a_checkpoint_a_signal_ends_one_process_at_once_and_several_after_a_batch(processes):
     replicas = SimpleNamespace(processes=processes, is_chief=False)

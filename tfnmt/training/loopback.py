@@ -70,12 +70,22 @@ def refuse_others(port: int) -> int:
     """Let only this machine connect to what this process listens at a port; the number of sockets found."""
     found = 0
     for name in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(int(name))) as listener:
+        with contextlib.suppress(OSError), _socket_of(int(name)) as listener:
             listening = listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
             if listening and listener.family in (socket.AF_INET, socket.AF_INET6) and listener.getsockname()[1] == port:
                 _attach(listener)
                 found += 1
     return found
+
+
+def _socket_of(descriptor):
+    """A socket of a copy of a descriptor. OSError, if it is none: then the copy is closed."""
+    copy = os.dup(descriptor)
+    try:
+        return socket.socket(fileno=copy)
+    except OSError:
+        os.close(copy)
+        raise
 
 
 def _attach(listener):
