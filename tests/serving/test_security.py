@@ -10,6 +10,7 @@ import requests
 from tensorflow_serving.apis.model_management_pb2 import ReloadConfigRequest
 from tensorflow_serving.apis.model_service_pb2_grpc import ModelServiceStub
 
+from tests.commands.calls import call
 from tests.serving.conftest import Running, publish
 from tfnmt.errors import UserError
 from tfnmt.serving.admin import Admin
@@ -151,3 +152,10 @@ def test_the_page_is_part_of_no_other_and_loads_nothing_else(served):
         assert policy == {"img-src": "data:", "require-trusted-types-for": "'script'"}
         assert answer.status_code == 200 and answer.headers["X-Content-Type-Options"] == "nosniff"
     assert requests.get(server.rest + "/page/other.js", timeout=30).status_code == 404
+
+
+@pytest.mark.parametrize("options", [["--admin-token-file", ""], ["--certificate", "", "--key", ""]])
+def test_a_name_of_a_file_that_is_empty_is_no_missing_option(options, echoes, tmp_path):
+    publish(echoes[0], tmp_path, "echo", 1)
+    with pytest.raises(UserError):
+        call("serve", "--models", tmp_path, "--rest-port", 0, "--grpc-port", 0, *options)

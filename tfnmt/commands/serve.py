@@ -141,7 +141,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         text_tokens=arguments.max_text_tokens,
         request_tokens=arguments.max_request_tokens,
     )
-    scheme = "https" if arguments.certificate else "http"
+    scheme = "http" if arguments.certificate is None else "https"
 
     def opened(address: Address) -> None:
         host = f"[{address.host}]" if ":" in address.host else address.host
@@ -152,8 +152,8 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
             Address(arguments.host, arguments.rest_port, arguments.grpc_port),
             batching_options(folder, arguments.max_batch_size, arguments.batch_wait_ms, arguments.max_batch_tokens),
             limits,
-            arguments.certificate and Certificate(arguments.certificate, arguments.key),
-            arguments.admin_token_file and read_token(arguments.admin_token_file),
+            None if arguments.certificate is None else Certificate(arguments.certificate, arguments.key),
+            None if arguments.admin_token_file is None else read_token(arguments.admin_token_file),
             arguments.access_log,
         )
         run_server(folder, options, opened, import_tensorflow)

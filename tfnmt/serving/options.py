@@ -77,8 +77,9 @@ def read_token(path: str | Path) -> str:
     Raises:
         UserError: the file cannot be read, or has no token that a header can carry.
     """
+    path = Path(path)
     try:
-        token = Path(path).read_text(encoding="utf-8").strip()
+        token = path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read as a token ({error})") from error
     if len(token) < 16 or not token.isascii() or not token.isprintable() or " " in token:
