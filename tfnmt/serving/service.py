@@ -1,5 +1,6 @@
 """What REST and gRPC share: the models, the checks of a request, and the metrics."""
 
+import asyncio
 import contextlib
 import time
 from collections.abc import Iterator, Sequence
@@ -97,6 +98,9 @@ class Service:
             code = grpc.StatusCode.OK
         except RequestError as error:
             code = error.code
+            raise
+        except asyncio.CancelledError:  # by the client, or its deadline
+            code = grpc.StatusCode.CANCELLED
             raise
         finally:
             labels = (measurement.model, measurement.signature, protocol)
