@@ -30,7 +30,9 @@ def test_the_list_has_every_model_and_its_scores():
 
 def test_a_path_goes_first(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "sample-en-de").touch()
     assert find_model("sample-en-de") == FOLDER / "sample-en-de"
+    (tmp_path / "sample-en-de").unlink()
     (tmp_path / "sample-en-de").mkdir()
     assert find_model("sample-en-de").resolve() == tmp_path / "sample-en-de"
     with pytest.raises(UserError, match="config.json: cannot be read"):

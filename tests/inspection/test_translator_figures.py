@@ -75,8 +75,8 @@ def test_summaries_are_the_encoders_in_the_order_of_the_texts():
 
 def test_groups_are_read_from_a_file(tmp_path):
     path = tmp_path / "groups.txt"
-    path.write_text("\na b\nb a\n\n\nc\n c c\n\n", encoding="utf-8")
-    assert read_groups(path) == (("a b", "b a"), ("c", "c c"))
+    path.write_text("\na b\nb a\n\n \nc\n c c\n \nd\ne\n", encoding="utf-8")
+    assert read_groups(path) == (("a b", "b a"), ("c", "c c"), ("d", "e"))
     for text in ("", "a\nb\n", "a\nb\n\nc\n"):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(UserError, match="holds no two groups of two sentences or more"):

@@ -1,5 +1,6 @@
 """Do similar sentences lie close together? Summary vectors in two dimensions (Cho 2015, part 2, Figure 6)."""
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -62,9 +63,8 @@ def read_groups(path: str | Path) -> tuple[tuple[str, ...], ...]:
     Raises:
         UserError: there are not two groups of two sentences or more.
     """
-    blocks = "\n".join(read_lines(path)).strip().split("\n\n")
-    groups = tuple(tuple(line.strip() for line in block.splitlines() if line.strip()) for block in blocks)
-    groups = tuple(group for group in groups if group)
+    lines = [line.strip() for line in read_lines(path)]
+    groups = tuple(tuple(group) for is_text, group in itertools.groupby(lines, bool) if is_text)
     if len(groups) < 2 or min(len(group) for group in groups) < 2:
         raise UserError(f"{path}: holds no two groups of two sentences or more; an empty line separates groups")
     return groups

@@ -39,4 +39,4 @@ def find_model(name: str | Path) -> Path:
     that name. Of neither, the path as it is: what loads it tells what is wrong.
     """
     path = Path(name)
-    return FOLDER / str(name) if not path.exists() and str(name) in pretrained_names() else path
+    return FOLDER / str(name) if not path.is_dir() and str(name) in pretrained_names() else path
