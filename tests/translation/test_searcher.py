@@ -252,6 +252,7 @@ def test_an_empty_batch(model):
         ({"maximum_length_factor": -1}, "maximum_length_factor=-1: allowed is"),
         ({"minimum_length": -1}, "minimum_length=-1: allowed is"),
         ({"no_repeat_ngram": 0}, "no_repeat_ngram=0: allowed is"),
+        ({"no_repeat_ngram": 101}, "no_repeat_ngram=101: allowed is"),
         ({"method": "best"}, "method=best: allowed is one of greedy, sample, beam"),
     ],
 )

@@ -28,7 +28,7 @@ class SearchConfiguration(BeamConfiguration, SampleConfiguration):
     maximum_length_offset: int = Field(12, description="see maximum_length_factor", ge=0)
     minimum_length: int = Field(0, description="tokens that a translation has at least", ge=0)
     no_repeat_ngram: int | None = Field(
-        None, description="never write the same n tokens in a row twice in one translation", ge=1
+        None, description="never write the same n tokens in a row twice in one translation", ge=1, le=100
     )
     no_unknown: bool = Field(False, description="never write <unk>")
     replace_unknown: bool = Field(False, description="write the source word that <unk> attends to most in its place")
