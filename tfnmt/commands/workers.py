@@ -54,8 +54,8 @@ def _in_worker(train: Train, arguments: argparse.Namespace, again: bool) -> str 
 
     options = vars(arguments) | {"strategy": "multiworker"}
     if again and arguments.output and checkpoint_names(Path(arguments.output, CHECKPOINTS)):
-        kept = OF_NEW_RUNS + (PARTED if options.get("dev_split") is not None else ())
-        options |= {"resume": arguments.output} | {name: None for name in kept if name in options}
+        left_out = OF_NEW_RUNS + (PARTED if options.get("dev_split") is not None else ())
+        options |= {"resume": arguments.output} | {name: None for name in left_out if name in options}
     import_tensorflow()
     with logging_to_standard_error():
         return train(argparse.Namespace(**options))
