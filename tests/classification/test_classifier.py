@@ -250,6 +250,12 @@ def test_errors_name_the_text():
         with pytest.raises(UserError) as caught:
             model.classify(["( a b )", text])
         assert str(caught.value).startswith(complaint)
+    pairs = made("bag", "snli")
+    for text in ("dogs", "ab", ("a", "b", "c"), ("a", 1)):
+        with pytest.raises(UserError, match="text 2: is .*; this model reads a pair of texts"):
+            pairs.classify([("a", "b"), text])
+    with pytest.raises(UserError, match=r"text 1: is \('a', 'b'\); this model reads a text"):
+        made("bag", "listops").classify([("a", "b")])
     with pytest.raises(UserError, match="text 1: there are no words"):
         made("bag", "listops").classify(["( )"])
     with pytest.raises(UserError, match="encoder=bag does not parse: spinn and rl-spinn do"):

@@ -202,7 +202,8 @@ class Classifier(MicroBatchTraining, keras.Model):
             batch_size: texts classified at once.
 
         Raises:
-            UserError: a text has no words, or no brackets where the model needs them; names its number, from 1.
+            UserError: a text is no pair where pairs are classified, or is one where they are not, has no words, or no
+                brackets where the model needs them; names its number, from 1.
         """
         return self.predictor.classify(texts, batch_size)
 

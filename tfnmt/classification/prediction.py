@@ -41,6 +41,7 @@ class Predictor:
     def classify(self, texts: Sequence[Any], batch_size: int) -> list[str]:
         """See `Classifier.classify`."""
         configuration, labels = self.model.configuration, []
+        self._require_form(texts)
         for first in range(0, len(texts), batch_size):
             batch = texts[first : first + batch_size]
             sides = zip(*batch, strict=True) if configuration.reads_pairs else [batch]
@@ -61,6 +62,14 @@ class Predictor:
             transitions = self._run(self.model.encoder, inputs)["transitions"].numpy()
             trees += [to_brackets(sentence.words, row) for sentence, row in zip(sentences, transitions, strict=True)]
         return trees
+
+    def _require_form(self, texts):
+        reads_pairs = self.model.configuration.reads_pairs
+        for number, text in enumerate(texts, start=1):
+            is_pair = isinstance(text, tuple | list) and len(text) == 2 and all(isinstance(side, str) for side in text)
+            if not (is_pair if reads_pairs else isinstance(text, str)):
+                expected = "a pair of texts" if reads_pairs else "a text"
+                raise UserError(f"text {number}: is {text!r}; this model reads {expected}")
 
     def _sentences(self, texts: Sequence[str], first_number: int) -> Iterator[Sentence]:
         """The sentences of texts, with their trees if the model needs them; errors number the texts."""
