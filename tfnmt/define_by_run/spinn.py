@@ -105,8 +105,8 @@ def choose(scores: tf.Tensor, legal: list[list[bool]]) -> list[int]:
 
 def gumbel_noise(seed: tf.Tensor, steps: int, sentences: int, dtype: tf.DType) -> tf.Tensor:
     """−log(−log u), u uniform in (0, 1): [steps, sentences, 2], from the random numbers of this seed."""
-    u = tf.random.stateless_uniform([steps, sentences, 2], seed, minval=1e-30, dtype=dtype).numpy()
-    return tf.constant(-np.log(-np.log(u)))
+    u = tf.random.stateless_uniform([steps, sentences, 2], seed, minval=1e-30).numpy()
+    return tf.constant(-np.log(-np.log(u)), dtype)
 
 
 def _stack_and_buffer(buffers, stacks):
@@ -117,7 +117,7 @@ def _stack_and_buffer(buffers, stacks):
 
 def _predictions(encoder, transitions, logits, legal):
     """The logits of all steps, and the log-probability of what was drawn: a sum over the legal moves alone."""
-    logits = tf.where(tf.constant(legal), tf.stack(logits), tf.constant(-1e9, logits[0].dtype))
+    logits = tf.where(tf.constant(legal), tf.stack(logits), tf.constant(-1e4, logits[0].dtype))
     results = {"transition_logits": tf.transpose(logits, [1, 0, 2])}
     if encoder.parse == "sampled":
         log_p = [tf.constant(0.0, logits.dtype)] * len(transitions[0])

@@ -8,8 +8,10 @@ import tensorflow as tf
 from tests.layers.trees.tree_batches import Vectors, batch_of, random_tree, shapes_of_trees
 from tfnmt.define_by_run import recursive, spinn
 from tfnmt.layers.trees.encoder import TreeLSTMEncoder
+from tfnmt.layers.trees.parser import gumbel_noise
 from tfnmt.layers.trees.spinn import SPINN
-from tfnmt.text.brackets import REDUCE, from_brackets, to_brackets
+from tfnmt.layers.trees.tracker import legal_logits, log_probability
+from tfnmt.text.brackets import PAD, REDUCE, SHIFT, from_brackets, to_brackets
 
 UNITS = 3
 BATCHES = shapes_of_trees()
@@ -60,9 +62,9 @@ def test_level_by_level_is_plain_recursion(vector_size):
     assert run.experimental_get_tracing_count() == 1
 
 
-def spinn_encoder(parse, tracker_units=2, tracked_composition=True):
+def spinn_encoder(parse, tracker_units=2, tracked_composition=True, **options):
     keras.utils.set_random_seed(6)
-    encoder = SPINN(Vectors(2 * UNITS), UNITS, tracker_units, parse, tracked_composition)
+    encoder = SPINN(Vectors(2 * UNITS), UNITS, tracker_units, parse, tracked_composition, **options)
     encoder.build()
     random = np.random.default_rng(7)
     for variable in encoder.trainable_variables:
@@ -248,6 +250,30 @@ def test_draws_follow_the_tracker_s_probabilities():
     assert abs(np.mean(reduced) - probability) < 4 * np.sqrt(probability * (1 - probability) / trees)
     again = run(batch)
     np.testing.assert_array_equal(found["transitions"], again["transitions"])
+
+
+def test_parses_are_drawn_from_the_probabilities_that_are_rewarded():
+    """With what is dropped in training: every move taken is the one with the higher logit of those returned."""
+    encoder = spinn_encoder("sampled", tracker_units=8, composition_dropout=0.5)
+    batch = batch_of([random_tree(np.random.default_rng(9), n) for n in range(10, 30)])
+    found = encoder({"words": batch["words"]}, training=True)
+    shift, reduce = tf.unstack(found["transition_logits"], axis=2)
+    moves = found["transitions"].numpy()
+    likelier = np.where(reduce > shift, REDUCE, SHIFT)
+    np.testing.assert_array_equal(moves[moves != PAD], likelier[moves != PAD])
+
+
+def test_draws_in_bfloat16_are_as_fine_as_in_float32():
+    """A draw of probability 1/1000 comes about as often as it should."""
+    noise = tf.cast(gumbel_noise(tf.constant([1, 2]), 100, 1000, tf.bfloat16), tf.float32).numpy()
+    rare = np.mean(noise[..., 0] + np.log(0.001) > noise[..., 1] + np.log(0.999))
+    assert 0.0007 < rare < 0.0013  # six standard deviations of 100,000 draws: 0.0006; and the rounding
+
+
+def test_illegal_moves_have_no_probability_in_float16():
+    logits = legal_logits(tf.zeros([1, 3, 2], tf.float16), tf.constant([[SHIFT, PAD, PAD]]))
+    np.testing.assert_array_equal(tf.nn.softmax(logits)[0, 0], [1, 0])
+    assert np.all(np.isfinite(logits)) and float(log_probability(logits, tf.constant([[SHIFT, PAD, PAD]]))[0]) == 0
 
 
 def test_a_parse_from_nowhere_is_an_error():

@@ -122,8 +122,9 @@ def _known_beforehand(lengths):
 
 def gumbel_noise(seed: tf.Tensor, steps: tf.Tensor, sentences: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
     """[steps, sentences, 2]: the larger of two logits plus such noise is a draw from their softmax (Gumbel 1954)."""
-    uniform = tf.random.stateless_uniform([steps, sentences, 2], seed, minval=1e-30, dtype=dtype)
-    return -tf.math.log(-tf.math.log(uniform))
+    # In float32, whatever the dtype: in bfloat16 no draw would be nearer to 1 than 1/128.
+    uniform = tf.random.stateless_uniform([steps, sentences, 2], seed, minval=1e-30)
+    return tf.cast(-tf.math.log(-tf.math.log(uniform)), dtype)
 
 
 def _new_array(dtype, steps, *columns):

@@ -29,8 +29,8 @@ class SPINN(TreeEncoder):
     time, as if they had been given. So learning to parse, from labels or rewards, takes the same fast path.
 
     Args:
-        embedding, units, composition, composition_dropout, leaf_rnn, leaf_dropout: as in `TreeEncoder`. The parses of
-            the tracker are found without dropout.
+        embedding, units, composition, composition_dropout, leaf_rnn, leaf_dropout: as in `TreeEncoder`. In training,
+            the tracker parses with what is dropped then: the probability that is rewarded is that of the draw.
         tracker_units: size of the tracker's state.
         parse: "given", "predicted" or "sampled".
         tracked_composition: whether the tracker's state enters the composition, as in the paper. Without, the tracker
@@ -75,28 +75,28 @@ class SPINN(TreeEncoder):
 
         Returns:
             A dictionary: "root", "nodes" and "transitions" (those used) as `TreeLSTMEncoder` gives them; where the
-            tracker predicts, also "transition_logits" float [sentences, steps, 2], of SHIFT and REDUCE, ILLEGAL (−1e9)
-            for illegal moves; and for parse="sampled" also "log_probability" float [sentences], that of the whole
+            tracker predicts, also "transition_logits" float [sentences, steps, 2], of SHIFT and REDUCE, −10,000 for
+            illegal moves; and for parse="sampled" also "log_probability" float [sentences], that of the whole
             parse. Steps are those of the given transitions, or 2 · words − 1 where the tracker predicts them.
 
         Raises:
             ValueError: parses are given, and there are no transitions.
         """
         leaves = self.leaves(inputs["words"], training)
+        weights_and_constants = self._loop_weights_and_constants(training)
         if self.parse == "given" or (self.parse == "predicted" and training):
-            return self._composed(leaves, self.given_transitions(inputs), training)
-        parses = self._parses(leaves, inputs["words"], seed)
+            return self._composed(leaves, self.given_transitions(inputs), weights_and_constants)
+        parses = self._parses(leaves, inputs["words"], seed, weights_and_constants)
         if training:
-            return self._composed(leaves, parses.transitions, training)
+            return self._composed(leaves, parses.transitions, weights_and_constants)
         results = self.results(parses.h, parses.rows, parses.transitions)
         return results | self._predictions(parses.logits, parses.transitions)
 
-    def _composed(self, leaves, transitions, training):
+    def _composed(self, leaves, transitions, weights_and_constants):
         """The results of trees that are known, with gradient."""
         schedule = schedule_by_step(transitions)
         states = tuple(self.tracker.get_initial_state(tf.shape(transitions)[0]))
-        invariants = self._loop_weights_and_constants(training)
-        (h, _), (tracking, _) = compose_trees(self._step, leaves, schedule, *invariants, states)
+        (h, _), (tracking, _) = compose_trees(self._step, leaves, schedule, *weights_and_constants, states)
         results = self.results(h, schedule.rows, transitions)
         if self.tracker.predicts:
             logits = tf.gather(self.tracker.logits(tracking), schedule.state_positions)
@@ -109,9 +109,9 @@ class SPINN(TreeEncoder):
         tracking = tf.gather(states[0], inputs["sentence_indices"])
         return self.compose.step(inputs["h"], inputs["c"], invariants.scope("compose"), tracking), states
 
-    def _parses(self, leaves, words, seed) -> Parses:
+    def _parses(self, leaves, words, seed, weights_and_constants) -> Parses:
         """The trees that the tracker predicts, drawn from its probabilities if there is a seed."""
-        invariants = invariants_for_one_step(*self._loop_weights_and_constants(training=False))
+        invariants = invariants_for_one_step(*weights_and_constants)
         sentences, width = tf.shape(words)[0], tf.shape(words)[1]
         return parse(
             lambda reads, states: self.tracker.step(reads, states, invariants.scope("tracker")),

@@ -10,8 +10,9 @@ from tfnmt.layers.invariants import LoopInvariants, invariants_for_one_step, tim
 from tfnmt.text.brackets import PAD, REDUCE
 from tfnmt.text.transitions import legal_moves
 
-ILLEGAL = -1e9
-"""The logit of an illegal move. It is finite, since −∞ − (−∞) would be NaN where neither move is legal."""
+ILLEGAL = -1e4
+"""The logit of an illegal move: e to its power is 0. It is finite, in float16 too, since −∞ − (−∞) would be NaN where
+neither move is legal."""
 
 
 @keras.saving.register_keras_serializable("tfnmt")
