@@ -21,6 +21,11 @@ def test_each_word_becomes_what_was_expected_at_the_place_before():
     np.testing.assert_array_equal(DrawnWords(0.0)(IDS, certain(tf.zeros_like(IDS))), IDS)
 
 
+def test_padding_and_start_are_never_drawn():
+    logits = certain([[0, 2, 0, 2], [2, 0, 0, 0]]) + 1e2 * tf.one_hot(9, 12)
+    np.testing.assert_array_equal(DrawnWords(1.0)(IDS, logits), [[2, 9, 9, 9], [2, 9, 0, 0]])
+
+
 def test_a_part_of_the_words_is_drawn_anew_each_time():
     ids, layer = tf.fill([100, 20], 5), DrawnWords(0.25)
     first, second = (layer(ids, certain(tf.fill([100, 20], 7))).numpy() for _ in range(2))

@@ -5,6 +5,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tfnmt.text.tokenizer import PADDING, START
+
 
 @keras.saving.register_keras_serializable("tfnmt")
 class DrawnWords(keras.layers.Layer):
@@ -33,17 +35,20 @@ class DrawnWords(keras.layers.Layer):
             logits: float [batch, target_length, vocabulary_size], of the word at each place.
 
         Returns:
-            int32 [batch, target_length]; START and padding are as they were. No gradient goes through the draws.
+            int32 [batch, target_length]; START and padding are as they were, and are never drawn, as no search finds
+            them. No gradient goes through the draws.
         """
         seed = tf.cast(self.seeds.next(), tf.int32)
         shape, vocabulary_size = tf.shape(ids), logits.shape[-1]
         rows = tf.reshape(tf.cast(logits, tf.float32), [-1, vocabulary_size])
-        drawn = tf.random.stateless_categorical(tf.stop_gradient(rows), 1, seed, tf.int32)
+        never = tf.reduce_any(tf.one_hot([PADDING, START], vocabulary_size, True, False), axis=0)
+        rows = tf.where(never, rows.dtype.min, tf.stop_gradient(rows))
+        drawn = tf.random.stateless_categorical(rows, 1, seed, tf.int32)
         drawn = tf.reshape(drawn, shape)
         drawn = tf.concat([ids[:, :1], drawn[:, :-1]], axis=1)  # the word at a place is the one before the next
         replaced = tf.random.stateless_uniform(shape, seed + 1) < self.rate
         after_start = tf.range(shape[1]) > 0
-        return tf.where(replaced & after_start & (ids != 0), drawn, ids)
+        return tf.where(replaced & after_start & (ids != PADDING), drawn, ids)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments of the class."""
