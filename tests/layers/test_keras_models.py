@@ -82,6 +82,16 @@ def test_flat_encoders(kind, tmp_path):
     check_round_trip(keras.Model(words, classes), tmp_path)
 
 
+def test_an_embedding_keeps_what_holds_its_vectors(tmp_path):
+    words = ids()
+    embedding = layers.Embedding(7, 4, embeddings_regularizer="l2", embeddings_constraint="non_neg", name="E")
+    model = keras.Model(words, embedding(words))
+    check_round_trip(model, tmp_path)
+    again = keras.saving.load_model(tmp_path / "model.keras").get_layer("E")
+    assert isinstance(again.embeddings_regularizer, keras.regularizers.L2)
+    assert isinstance(again.embeddings_constraint, keras.constraints.NonNeg)
+
+
 def test_pair_attention(tmp_path):
     words = ids()
     nodes = layers.BagOfWords(layers.WordVectors(7, 3))({"words": words})["nodes"]

@@ -141,6 +141,18 @@ def test_a_batch_in_micro_batches_is_evaluated_as_one(size):
     np.testing.assert_allclose(*results, rtol=1e-5)
 
 
+def test_a_loss_by_name_is_the_same_in_micro_batches():
+    """The mean over words, as Keras has it, where no sentence is padded."""
+    labels = np.random.default_rng(2).integers(4, 10, size=[6, 5]).astype(np.int32)
+    inputs = {"source": labels, "target": labels}
+    results = []
+    for micro_batches in (1, 2):
+        model = made(**SMALL, micro_batches=micro_batches)
+        model.compile("sgd", "sparse_categorical_crossentropy")
+        results.append(model.evaluate(inputs, labels, verbose=0))
+    np.testing.assert_allclose(*results, rtol=1e-5)
+
+
 # Normalizing three numbers to variance 1 would magnify what rounding does.
 ROUNDED = {"plain": {"attention": "dot"}, "everything": EVERYTHING | {"layer_normalization": False}, "cho2014": CHO2014}
 

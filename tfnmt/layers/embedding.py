@@ -33,8 +33,8 @@ class Embedding(keras.layers.Embedding):
     def get_config(self) -> dict:
         """The arguments of the constructor."""
         config = super().get_config()
-        known = {name: config[name] for name in ("name", "trainable", "dtype", "mask_zero")}
-        return {"vocabulary_size": self.input_dim, "size": self.output_dim, **known}
+        known = ("name", "trainable", "dtype", "mask_zero", "embeddings_regularizer", "embeddings_constraint")
+        return {"vocabulary_size": self.input_dim, "size": self.output_dim} | {name: config[name] for name in known}
 
 
 @tf.custom_gradient

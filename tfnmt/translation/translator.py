@@ -129,8 +129,9 @@ class Translator(MicroBatchTraining, keras.Model):
         """The `MaskedCrossEntropy` given to `compile`, and the number of words or sentences that it is the mean of; see
         `MicroBatchTraining`. Any other loss is taken for a mean over words. In training with a `risk_weight`, the
         weighted risk too, a mean over sentences."""
-        of_words = not isinstance(self.loss, MaskedCrossEntropy)
-        terms = [(self.loss(y, y_pred), tf.math.count_nonzero(y) if of_words else self.loss.count(y))]
+        loss = keras.losses.get(self.loss)  # Keras lets one name a loss
+        count = loss.count(y) if isinstance(loss, MaskedCrossEntropy) else tf.math.count_nonzero(y)
+        terms = [(tf.reduce_mean(loss(y, y_pred)), count)]
         has_risk = training and self.configuration.risk_weight
         return [*terms, (self._weighted_risk(x, y), tf.shape(y)[0])] if has_risk else terms
 
