@@ -115,7 +115,7 @@ class FakeVersion:
     waiting_rows = 0
 
     def __init__(self, path):
-        self.number = int(path.name)
+        self.path, self.number = path, int(path.name)
 
 
 def publish(saved, directory, name, version):

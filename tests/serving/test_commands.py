@@ -197,6 +197,14 @@ def test_trained_models_to_serve_are_exported_by_their_names(processors, tmp_pat
     assert capfd.readouterr().err == "fr is broken\n"
 
 
+@pytest.mark.parametrize("second", ["other/de", "runs/../runs/de/", "."])
+def test_two_trained_models_of_one_name_are_refused(second, tmp_path, monkeypatch):
+    (tmp_path / "de").mkdir()
+    monkeypatch.chdir(tmp_path / "de")
+    with pytest.raises(UserError, match="two models are called 'de'"):
+        export_to(str(tmp_path), ["runs/de", second])
+
+
 def test_what_was_exported_for_one_server_goes_with_it(monkeypatch):
     """Also when the server cannot start."""
     monkeypatch.setattr("tfnmt.commands.serve.export_to", lambda folder, models: Path(folder, "de").mkdir())

@@ -3,6 +3,9 @@
 import threading
 import time
 
+import pytest
+
+from tfnmt.errors import UserError
 from tfnmt.serving import files
 
 
@@ -24,3 +27,30 @@ def test_no_export_takes_the_model_of_another_out_of_the_list(tmp_path, monkeypa
         export.join()
     listed = [model.name for model in read_models(tmp_path).model_config_list.config]
     assert sorted(listed) == ["first", *names]
+
+
+def test_batching_values_as_one_may_write_them(tmp_path):
+    assert files.batching_values(tmp_path) == {}
+    files.register(tmp_path, "a")
+    assert files.batching_values(tmp_path)["max_batch_size"] == 32
+    other = (
+        'max_batch_size: <value:8> num_batch_threads {\n value: 3 }  # two on one line\nthread_pool_name {value: "x"}'
+    )
+    (tmp_path / files.BATCHING).write_text(other)
+    assert files.batching_values(tmp_path) == {"max_batch_size": 8, "num_batch_threads": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (b"max_batch_size { value: many }", "is broken: 1:25 : .*many"),
+        (b"max_batch_size { value: 1", "is broken: "),
+        (b"# \xff", "is broken: 'utf-8' codec"),
+        (b"num_batch_threads { value: 0 }", "num_batch_threads is 0, and has to be 1 or more"),
+        (b"batch_timeout_micros { value: -1 }", "batch_timeout_micros is -1, and has to be 0 or more"),
+    ],
+)
+def test_batching_values_that_are_wrong(text, problem, tmp_path):
+    (tmp_path / files.BATCHING).write_bytes(text)
+    with pytest.raises(UserError, match=f"batching.config: {problem}"):
+        files.batching_values(tmp_path)

@@ -76,6 +76,37 @@ def test_labels_of_versions_that_are_not_available(folder, logged):
     assert [line for line in logged() if line.startswith("label")] == [complaint]
 
 
+def test_two_wrong_labels_are_told_once(folder, logged):
+    """Also when all is looked at again; and anew once they have been right."""
+
+    async def main():
+        models = Models(folder, load_version)
+        for labels in (wrong, wrong, "", wrong):
+            (folder / "models.config").write_text(f"model_config_list {{ {entry('a', more=labels)} }}")
+            await models.update()
+            await models.update()
+
+    wrong = 'version_labels { key: "old" value: 1 } version_labels { key: "next" value: 3 }'
+    asyncio.run(main())
+    told = [line for line in logged() if line.startswith("label")]
+    assert len(told) == 2 and "label old is" in told[0] and "label next is" in told[0]
+
+
+def test_another_folder_of_the_same_version_is_served_in_its_place(folder):
+    async def main():
+        models = Models(folder, load_version)
+        await models.update()
+        (folder / "models.config").write_text(f"model_config_list {{ {entry('a', base_path='b')} }}")
+        (folder / "b" / "2").mkdir()
+        await models.update()
+        assert models.find("a").path == folder / "b" / "2"
+        (folder / "models.config").write_text(f"model_config_list {{ {entry('a', base_path='c')} }}")
+        await models.update()
+        assert models.find("a").path == folder / "b" / "2"  # until there is something there
+
+    asyncio.run(main())
+
+
 def watched(folder, change, until):
     """The models after `change()`, once `until(models)` holds."""
 

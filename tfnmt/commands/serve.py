@@ -80,8 +80,12 @@ def export_to(folder: str, models: list[str]) -> None:
     """Export trained models to a folder, in processes of their own: as many at once as there are processors.
 
     Raises:
-        UserError: one cannot be exported; its own complaint stands on standard error.
+        UserError: two have the same name; one cannot be exported, and its own complaint stands on standard error.
     """
+    names = [_name(directory) for directory in models]
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f"--model: two models are called {name!r}; name each folder once, and rename one of two")
     at_once = len(os.sched_getaffinity(0))
     for first in range(0, len(models), at_once):
         with contextlib.ExitStack() as stack:
@@ -96,12 +100,17 @@ def export_to(folder: str, models: list[str]) -> None:
                     raise UserError(f"{directory}: was not exported")
 
 
+def _name(directory):
+    """The name that a model is served by: that of its folder, also where it was given as "."."""
+    return Path(directory).resolve().name
+
+
 @contextlib.contextmanager
 def _export(folder, directory, number):
     """A process that exports a model. Of those at work together the first tells how far it is, the others at their end
     what they had to say."""
     command = [sys.executable, "-m", "tfnmt", "export", "--model", directory, "--output", folder]
-    command += ["--name", Path(directory).name]
+    command += ["--name", _name(directory)]
     environment = environment_with() | {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}  # else the first would take a GPU whole
     with tempfile.TemporaryFile() as said:
         errors = said if number else None

@@ -6,7 +6,10 @@ import os
 import re
 from pathlib import Path
 
-from google.protobuf import text_format
+from google.protobuf import text_format, wrappers_pb2
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
 from tensorflow_serving.config.model_server_config_pb2 import ModelConfig, ModelServerConfig, ModelType
 
 from tfnmt.errors import UserError
@@ -22,6 +25,7 @@ batch_timeout_micros { value: 5000 }
 num_batch_threads { value: 2 }  # as many as there are cores
 max_enqueued_batches { value: 64 }
 """
+_BATCHING_FIELDS = ("max_batch_size", "batch_timeout_micros", "num_batch_threads", "max_enqueued_batches")
 _MONITORING = f"""\
 prometheus_config {{
   enable: true
@@ -150,11 +154,36 @@ def base_path(directory: str | Path, model: ModelConfig) -> Path:
 
 
 def batching_values(directory: str | Path) -> dict[str, int]:
-    """The parameters in batching.config; none where there is no such file."""
+    """The parameters in batching.config; none where there is no such file.
+
+    Raises:
+        UserError: it is broken, or a value is out of range.
+    """
+    path = Path(directory, BATCHING)
     try:
-        text = Path(directory, BATCHING).read_text(encoding="utf-8")
+        # TensorFlow Serving has other parameters, too, which mean nothing here.
+        message = text_format.Parse(path.read_text(encoding="utf-8"), _batching_message(), allow_unknown_field=True)
     except FileNotFoundError:
         return {}
-    return {
-        key: int(value) for key, value in re.findall(r"^\s*(\w+)\s*\{\s*value\s*:\s*(\d+)\s*\}", text, re.MULTILINE)
-    }
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+    except (text_format.ParseError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: is broken: {' '.join(str(error).split())}") from error
+    values = {field.name: value.value for field, value in message.ListFields()}
+    for name, value in values.items():
+        least = 0 if name == "batch_timeout_micros" else 1
+        if value < least:
+            raise UserError(f"{path}: {name} is {value}, and has to be {least} or more")
+    return values
+
+
+def _batching_message():
+    """An empty message of what is read of TensorFlow Serving's BatchingParameters, which its Python package lacks."""
+    file = FileDescriptorProto(name="tfnmt/batching.proto", package="tfnmt", dependency=[wrappers_pb2.DESCRIPTOR.name])
+    fields = file.message_type.add(name="BatchingParameters").field
+    for number, name in enumerate(_BATCHING_FIELDS, start=1):
+        fields.add(name=name, number=number, type="TYPE_MESSAGE", type_name="google.protobuf.Int64Value")
+    pool = DescriptorPool()
+    for each in (wrappers_pb2.DESCRIPTOR.serialized_pb, file.SerializeToString()):
+        pool.AddSerializedFile(each)
+    return GetMessageClass(pool.FindMessageTypeByName("tfnmt.BatchingParameters"))()

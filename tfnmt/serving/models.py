@@ -161,12 +161,11 @@ class Models:
             else:
                 self._problems.pop(f"model {name}", None)
             model.loading = False
-            for problem in model.misplaced_labels():
-                self._complain(f"label {name}", problem)
+            self._complain(f"labels of {name}", "; ".join(model.misplaced_labels()))
 
     def _complain(self, about, problem, **options):
-        """Log a problem, once as long as it stays the same."""
-        if self._problems.get(about) != problem:
+        """Log a problem, once as long as it stays the same; "" is none."""
+        if problem and self._problems.get(about) != problem:
             logger.warning("%s", problem, **options)
         self._problems[about] = problem
 
@@ -177,7 +176,9 @@ class Models:
         for number in model.candidates(numbers):
             if len(served) == model.maximum_versions:
                 break
-            version = model.available.get(number) or await self._load(name, model, folder / str(number))
+            version, path = model.available.get(number), folder / str(number)
+            if not version or version.path != path:  # another one, where models.config names another folder
+                version = await self._load(name, model, path)
             if version:
                 served[number] = version
         removed = set(model.available) - set(served)
