@@ -307,6 +307,31 @@ def test_a_model_of_another_kind_is_no_riddle(page):
     assert problem.startswith("This model is neither a translator nor a classifier")
 
 
+def test_a_model_that_is_being_loaded_is_waited_for(page):
+    browser = page("sample-en-de")
+    said = browser.execute_async_script(
+        """const [done] = arguments, said = [];
+        import('/page/pane.js').then(async ({ Pane }) => {
+          const pane = new Pane(), ask = window.fetch;
+          window.setTimeout = work => { said.push(pane.problem.textContent); work(); };
+          window.fetch = async () => {
+            window.fetch = ask;
+            return { ok: false, status: 503, json: async () => ({ error: "it is being loaded" }) };
+          };
+          await pane.choose("sample-en-de");
+          done([...said, pane.problem.textContent, pane.model.name]);
+        })"""
+    )
+    assert said == ["it is being loaded", "", "sample-en-de"]
+
+
+def test_letters_that_are_longer_in_lower_case_move_no_word(page):
+    script = """const [done] = arguments;
+    import('/page/words.js').then(({ wordsOf }) =>
+      done(wordsOf("İİ a Dog", ["a", "dog"]).map(word => [word.text, word.start])));"""
+    assert page("sample-en-de").execute_async_script(script) == [["a", 3], ["Dog", 5]]
+
+
 def is_shown(browser, selector):
     return browser.find_element(By.CSS_SELECTOR, selector).is_displayed()
 

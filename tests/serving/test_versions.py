@@ -14,6 +14,7 @@ from tfnmt.classification.servable import ClassifierServable
 from tfnmt.serving.limits import Limits
 from tfnmt.serving.options import BatchingOptions
 from tfnmt.serving.versions import Version
+from tfnmt.serving.warm_up import warm_up_requests
 
 
 @pytest.mark.slow
@@ -32,6 +33,16 @@ def test_tokenizers_are_freed(tokenizer, request, export_once):
         gc.collect()
     with pytest.raises(tf.errors.NotFoundError, match="does not exist"):
         encode(text=texts)
+
+
+def test_a_warm_up_is_not_among_the_seconds_observed(exported):
+    seconds = []
+    with ThreadPoolExecutor(1) as pool:
+        version = Version(exported, pool, pool, BatchingOptions(), Limits(), lambda rows: None, seconds.append)
+        assert list(warm_up_requests(exported, version.signature)) and not seconds
+        text = {"text": np.array([b"a"], object)}
+        asyncio.run(version.compute(version.signature("encode"), text))
+    assert len(seconds) == 1
 
 
 def test_a_batch_waits_for_a_request_that_is_still_checked(echoes, tmp_path, monkeypatch):

@@ -72,9 +72,9 @@ class Version:
         weakref.finalize(self, _destroy, _tables(loaded.signatures.values())).atexit = False
         self._checks = Checks(getattr(loaded, "checks", {}), checking)
         for name, inputs in warm_up_requests(self.path, self.signature):
-            self._runner(name)(inputs)
+            self._run(name, inputs)
         self._batchers = {
-            name: Batcher(self._runner(name), executor, options, observe_batch) for name in self.signatures
+            name: Batcher(self._observed(name), executor, options, observe_batch) for name in self.signatures
         }
 
     @property
@@ -106,13 +106,14 @@ class Version:
         longest = np.max(list(tokens.values()), axis=0)
         return await batcher.submit(inputs, len(longest), longest)
 
-    def _runner(self, name):
-        function = self._functions[name]
+    def _run(self, name, inputs):
+        outputs = self._functions[name](**{key: tf.constant(texts, tf.string) for key, texts in inputs.items()})
+        return {key: x.numpy() for key, x in outputs.items()}
 
+    def _observed(self, name):
         def run(inputs):
             start = time.perf_counter()
-            outputs = function(**{key: tf.constant(texts, tf.string) for key, texts in inputs.items()})
-            arrays = {key: x.numpy() for key, x in outputs.items()}
+            arrays = self._run(name, inputs)
             self._observe_seconds(time.perf_counter() - start)
             return arrays
 

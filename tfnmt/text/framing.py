@@ -37,7 +37,7 @@ def framed(
 
 
 def truncate(texts: tf.Tensor, maximum_length: int) -> tf.Tensor:
-    """Strings [batch] without characters that are surely beyond `maximum_length` tokens."""
+    """The first characters of strings [batch], so many that `maximum_length` tokens can be expected in them."""
     return tf.strings.substr(texts, 0, LONGEST_TOKEN * maximum_length, unit="UTF8_CHAR")
 
 

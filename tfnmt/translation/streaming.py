@@ -71,7 +71,7 @@ def windows(
 def truncate_long(
     sentences: Iterable[str], tokenizer: Tokenizer, maximum_length: int, file: str | Path
 ) -> Iterator[str]:
-    """Sentences without the characters that are surely beyond `maximum_length` tokens.
+    """Sentences without the characters that `tfnmt.text.framing.truncate` leaves out.
 
     Args:
         sentences: an iterable of strings.
@@ -88,7 +88,7 @@ def truncate_long(
 
 
 def truncated(sentence: str, tokenizer: Tokenizer, maximum_length: int) -> tuple[str, bool]:
-    """A sentence without the characters that are surely beyond `maximum_length` tokens, and whether it has more."""
+    """A sentence without what `tfnmt.text.framing.truncate` leaves out, and whether it has more than so many tokens."""
     if len(sentence) < maximum_length:  # fewer characters cannot be more tokens
         return sentence, False
     text = sentence[: LONGEST_TOKEN * maximum_length]

@@ -1,10 +1,9 @@
 // The page: the texts, and one model or two side by side with what they say of them.
 import { element } from "./elements.js";
 import { Pane } from "./pane.js";
-import { modelNames } from "./server.js";
+import { modelNames, POLLING } from "./server.js";
 
 const TYPING = 250; // milliseconds without a key before the server is asked
-const POLLING = 1000; // milliseconds between two looks whether a model is loaded
 
 const $ = id => document.getElementById(id);
 const boxes = [$("first"), $("second")];
@@ -20,8 +19,9 @@ function shown() {
 
 // Take the model that is selected on a side, or none.
 async function choose({ select, pane }) {
-  if (select.value) await pane.choose(select.value);
+  const chosen = select.value && pane.choose(select.value);
   $("panes").replaceChildren(...shown().map(side => side.pane.element));
+  await chosen;
   $("second-box").hidden = !shown().some(side => side.pane.model?.readsPairs);
   if (select.value) await pane.show(texts());
 }

@@ -17,14 +17,14 @@ export class Pane {
     this.element = element("section", { class: "pane" }, this.title, this.problem, this.content);
   }
 
-  // Take the model of this name.
+  // Take the model of this name, once it is loaded.
   choose(name) {
     return this.#guarded(this.#showing, async signal => {
       this.model = this.view = null;
       this.content.replaceChildren();
       this.title.textContent = name;
       this.element.setAttribute("aria-label", name);
-      this.model = await Model.load(name, signal);
+      this.model = await Model.load(name, signal, message => this.problem.textContent = message);
       this.view = this.#viewOf(this.model);
       this.content.replaceChildren(this.view.element);
     });

@@ -1,15 +1,18 @@
 // Asks the server that the page came from.
 
+export const POLLING = 1000; // milliseconds between two looks whether a model is loaded
+const LOADING = 503;
+
 async function ask(path, body, signal) {
   const options = body ? { method: "POST", body: JSON.stringify(body), signal } : { signal };
   const response = await fetch("v1/models" + path, options);
   const answer = await response.json();
   signal?.throwIfAborted();
-  if (!response.ok) throw new Error(answer.error);
+  if (!response.ok) throw Object.assign(new Error(answer.error), { status: response.status });
   return answer;
 }
 
-// The names of the models that are loaded.
+// The names of the models, loaded or not yet.
 export async function modelNames() {
   return Object.keys((await ask("")).models);
 }
@@ -25,9 +28,18 @@ export class Model {
     this.readsPairs = "second" in inputs;
   }
 
-  static async load(name, signal) {
-    const described = await ask(`/${encodeURIComponent(name)}/metadata`, null, signal);
-    return new Model(name, described.metadata.signature_def.signature_def);
+  // Once it is loaded; until then waiting(message) is told what the server says.
+  static async load(name, signal, waiting) {
+    for (;;) {
+      try {
+        const described = await ask(`/${encodeURIComponent(name)}/metadata`, null, signal);
+        return new Model(name, described.metadata.signature_def.signature_def);
+      } catch (error) {
+        if (error.status !== LOADING) throw error;
+        waiting(error.message);
+      }
+      await new Promise(resolve => setTimeout(resolve, POLLING));
+    }
   }
 
   // From { input: text } to { output: value }, of one row.

@@ -27,10 +27,10 @@ export function wordsOf(text, tokens, written = tokens.map(token => token.replac
 
 // Where each piece lies; what is not found lies in the gap between its neighbours.
 function rangesOf(text, pieces) {
-  const folded = text.toLowerCase(), ranges = [];
+  const folded = lowered(text), ranges = [];
   let at = 0;
   for (const piece of pieces) {
-    const start = folded.indexOf(piece.toLowerCase(), at);
+    const start = folded.indexOf(lowered(piece), at);
     if (start < 0) {
       ranges.push(null);
       continue;
@@ -46,6 +46,11 @@ function rangesOf(text, pieces) {
     const gap = text.slice(before, after);
     return { start: before + gap.search(/\S|$/), end: before + gap.trimEnd().length };
   });
+}
+
+// In lower case, and as long as it was: "İ" would become two characters.
+function lowered(text) {
+  return [...text].map(c => c.toLowerCase().length === c.length ? c.toLowerCase() : c).join("");
 }
 
 // The word of a translation that follows so many others, and all up to its end.
