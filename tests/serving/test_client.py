@@ -28,9 +28,9 @@ def answering():
                 self.rfile.read(int(self.headers["Content-Length"]))
                 status, answer = left.pop(0)
                 time.sleep(answer.pop("seconds", 0))
-                body = json.dumps(answer).encode()
+                body = answer.get("page", json.dumps(answer)).encode()
                 self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
+                self.send_header("Content-Length", str(len(body) + answer.get("missing", 0)))
                 if status == 503 and "after" in answer:
                     self.send_header("Retry-After", answer["after"])
                 self.end_headers()
@@ -114,12 +114,30 @@ def test_it_does_not_wait_in_vain(answering, after, attempts):
     assert len(left) == 3 - attempts
 
 
+def test_an_answer_that_breaks_off_is_asked_for_again(answering):
+    url, left = answering((200, {"missing": 3}), RIGHT)
+    with connect(url) as client:
+        assert client.predict("m", {"text": ["x"]}) == {"a": ["b"], "c": [1.0]}
+    assert left == []
+
+
+def test_an_answer_that_is_no_json_is_told(answering):
+    url, _ = answering((200, {"page": "<html>"}))
+    with connect(url) as client, pytest.raises(PredictError, match="200: the answer is no JSON: '<html>'"):
+        client.predict("m", {"text": ["x"]})
+
+
 def test_the_deadline_includes_all_retries(answering):
     url, _ = answering((200, {"seconds": 2}))
     start = time.monotonic()
     with connect(url, deadline=0.3) as client, pytest.raises(PredictError, match="DEADLINE_EXCEEDED"):
         client.predict("m", {"text": ["x"]})
     assert time.monotonic() - start < 1.5
+
+
+def test_a_host_name_that_cannot_be():
+    with connect("http://a..b:80") as client, pytest.raises(PredictError, match="http://a..b:80 is no address"):
+        client.status("m")
 
 
 @pytest.mark.parametrize("scheme", ["http", "grpc"])
@@ -129,7 +147,9 @@ def test_no_server(scheme):
     assert caught.value.status == "UNAVAILABLE"
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:8501", "ftp://a", "grpc://a", "http://", "grpc://a:b", "http://a:b"])
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:8501", "ftp://a", "grpc://a", "http://", "grpc://a:b", "http://a:b", "http://[::1"]
+)
 def test_invalid_urls(url):
     with pytest.raises(UserError, match="use http://HOST:PORT or grpc://HOST:PORT"):
         connect(url)

@@ -126,6 +126,8 @@ def test_client(echoes, tmp_path, start, asked):
         assert asked(b"", *there) == ""
         many = [" ".join(["w"] * 300)] * 40  # more tokens than one request may have
         assert asked("\n".join(many).encode(), *there) == "".join(f"one:{line}\n" for line in many)
+        long = ["ä" * 10_000] * 40  # in JSON more bytes than one request may have
+        assert asked("\n".join(long).encode(), *there) == "".join(f"one:{line}\n" for line in long)
         assert asked(b"\xef\xbb\xbfa\r\n\n", *there) == "one:a\none:\n"  # with a byte order mark
         assert asked("ä\tb\n".encode(), *there, "--signature", "pair") == '{"both": "ä|b"}\n'
         for text, signature, complaint in (

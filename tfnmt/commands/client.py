@@ -62,7 +62,8 @@ def _answers_to(
     try:
         outputs = client.predict(arguments.model, inputs, arguments.signature)
     except PredictError as error:
-        if error.status not in (400, "INVALID_ARGUMENT"):
+        too_large = error.status == 413 or "message larger than max" in error.message  # REST's and gRPC's words
+        if error.status not in (400, "INVALID_ARGUMENT") and not too_large:
             raise
         if len(window) == 1:
             raise UserError(f"{arguments.url}: standard input, line {window[0][0]:,}: {error}") from error

@@ -19,7 +19,8 @@ def connect(
 
     Args:
         url: of the server.
-        deadline: seconds that a call may take, all its retries included.
+        deadline: seconds that a call may take, all its retries included. (By REST a server that sends its answer bit by
+            bit may take longer: each bit has so long.)
         retries: how often a call is repeated, with exponential backoff, when the server cannot be reached or is
             unavailable. Where it says when to ask again, as while it loads the model, that is repeated until the
             deadline. Both are safe: a prediction changes nothing.
@@ -31,8 +32,8 @@ def connect(
     """
     if authorities and not Path(authorities).is_file():
         raise UserError(f"{authorities}: there is no such file of certificates")
-    parts = urlsplit(url)
-    with contextlib.suppress(ValueError):  # the port is not a number
+    with contextlib.suppress(ValueError):  # brackets that do not match; the port is not a number
+        parts = urlsplit(url)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return RestClient(url.rstrip("/"), deadline, retries, authorities)
         if parts.scheme in ("grpc", "grpcs") and parts.hostname and parts.port:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import functools
 import json
 import socket
@@ -19,6 +20,9 @@ from tfnmt.serving.limits import Limits
 from tfnmt.serving.options import ServerOptions
 
 
+_CLIENT_GONE = 499  # the status that nginx logs for a client that closes the connection before its answer
+
+
 class HttpServer(uvicorn.Server):
     """Serves an ASGI application until `should_exit` is set; then all requests that have arrived are answered.
 
@@ -34,7 +38,7 @@ class HttpServer(uvicorn.Server):
         self.application = application
         self._limits = options.limits
         self._access_log = options.access_log
-        protocol: Any = functools.partial(_Protocol, options.limits)
+        protocol: Any = functools.partial(_Protocol, options)
         context = options.certificate and options.certificate.ssl_context()
         config = uvicorn.Config(
             self._answer,
@@ -51,19 +55,20 @@ class HttpServer(uvicorn.Server):
         super().__init__(config)
 
     async def _answer(self, scope, receive, send):
-        status, start = "-", time.perf_counter()  # "-": the client went before its answer
+        start = time.perf_counter()
+        ended = scope["state"]  # its "status" is the first that is set: here, or by the connection if that ends before
 
         async def send_on(message):
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
             await send(message)
+            if message["type"] == "http.response.start":
+                ended.setdefault("status", message["status"])
 
         try:
             await self.application(scope, receive, send_on)
         finally:
             if self._access_log:
-                log_access(":".join(map(str, scope["client"])), f"{scope['method']} {scope['path']}", status, start)
+                request = f"{scope['method']} {scope['path']}"
+                log_access(_address(scope["client"]), request, ended.get("status", 500), start)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -84,6 +89,11 @@ class HttpServer(uvicorn.Server):
             connection.transport.abort()
 
 
+def _address(client):
+    """A client's host and port in one; "-" if it went so soon that the system no longer knows them."""
+    return "-" if client is None else ":".join(map(str, client))
+
+
 async def _emptied(things, seconds):
     """Wait until a set is empty, so many seconds at most."""
     with contextlib.suppress(TimeoutError):
@@ -95,9 +105,10 @@ async def _emptied(things, seconds):
 class _Protocol(H11Protocol):
     """A connection. `_part` is what of a request has begun to arrive and is not complete, "head" or "body"."""
 
-    def __init__(self, limits, config, server_state, app_state, _loop=None):
+    def __init__(self, options, config, server_state, app_state, _loop=None):
         super().__init__(config, server_state, app_state, _loop)
-        self._limits = limits
+        self._limits = options.limits
+        self._access_log = options.access_log
         self._part = None
         self._timer = None
         self._half_closed = False
@@ -124,6 +135,7 @@ class _Protocol(H11Protocol):
         return self._is_answering() and self.scheme == "http"  # TLS cannot be half closed
 
     def connection_lost(self, exc):
+        self._end_request(_CLIENT_GONE)
         super().connection_lost(exc)
         self._set_timer(None)
 
@@ -168,8 +180,26 @@ class _Protocol(H11Protocol):
         else:
             self.transport.close()
 
+    def send_400_response(self, msg):
+        """What uvicorn answers to what is no HTTP."""
+        self._log_refusal(400)
+        super().send_400_response(msg)
+
+    def _end_request(self, status):
+        """Note how the application's request ends. Returns whether there was one."""
+        there = self.cycle is not None and not self.cycle.response_complete
+        if there:
+            self.scope["state"].setdefault("status", status)
+        return there
+
+    def _log_refusal(self, status):
+        """Log an answer that is not the application's: with its request, or at once where there is none yet."""
+        if not self._end_request(status) and self._access_log:
+            log_access(_address(self.client), "-", status, time.perf_counter())
+
     def _refuse(self, status, message):
         """Answer without the application, and close the connection."""
+        self._log_refusal(status)
         body = json.dumps({"error": message}).encode()
         headers = [("content-type", "application/json"), ("content-length", str(len(body))), ("connection", "close")]
         parts = [
@@ -187,7 +217,7 @@ def listening(host: str, port: int, limits: Limits) -> Iterator[socket.socket]:
     """A socket that listens at the port of this host's address; 0 is any free port.
 
     Raises:
-        UserError: the port is taken.
+        UserError: the port is taken, or the address is none of this machine's.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sets TCP_NODELAY only where the protocol is named.
@@ -198,6 +228,8 @@ def listening(host: str, port: int, limits: Limits) -> Iterator[socket.socket]:
         try:
             listener.bind((host, port))
         except OSError as error:
-            raise UserError(f"{host}:{port}: cannot listen ({error.strerror}): choose another port") from error
+            of_port = error.errno in (errno.EADDRINUSE, errno.EACCES)
+            advice = "choose another --rest-port" if of_port else "give --host an address of this machine"
+            raise UserError(f"{host}:{port}: cannot listen ({error.strerror}): {advice}") from error
         listener.listen(2048)
         yield listener

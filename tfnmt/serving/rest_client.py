@@ -54,10 +54,12 @@ class RestClient(Client):
                 raise PredictError("DEADLINE_EXCEEDED", f"no answer from {self._url} in time") from error
             except requests.exceptions.SSLError as error:
                 raise PredictError("UNAVAILABLE", f"{self._url}: no trusted connection ({error})") from error
-            except requests.ConnectionError as error:
+            except (requests.ConnectionError, requests.exceptions.ChunkedEncodingError) as error:
                 raise RetryableError(PredictError("UNAVAILABLE", f"{self._url} cannot be reached")) from error
+            except ValueError as error:  # of requests and of urllib3, for host names that cannot be
+                raise PredictError("INVALID_ARGUMENT", f"{self._url} is no address: {error}") from error
             if response.ok:
-                return response.json()
+                return _json(response)
             problem = PredictError(response.status_code, _message(response))
             if response.status_code not in (429, 502, 503):
                 raise problem
@@ -65,6 +67,14 @@ class RestClient(Client):
             raise RetryableError(problem, int(seconds) if seconds.isdecimal() else None)
 
         return self.retry(attempt)
+
+
+def _json(response):
+    try:
+        return response.json()
+    except ValueError as error:
+        message = f"the answer is no JSON: {response.text.strip()[:60]!r}; is it a server of models?"
+        raise PredictError(response.status_code, message) from error
 
 
 def _path(model, version):
