@@ -34,6 +34,7 @@ def run_command(command: Sequence[str], standard_input: Path | None = None) -> s
             stdin=stdin,
             stdout=subprocess.PIPE,
             text=True,
+            start_new_session=True,  # Ctrl-C reaches this process alone, which passes it on: a second signal would kill
         ) as process,
     ):
         try:
