@@ -1,9 +1,11 @@
 """Several workers: how a batch is divided, how they find one another, and that they train as one process does."""
 
+import contextlib
 import csv
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -17,7 +19,7 @@ import tensorflow as tf
 from tests.commands.calls import call
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
-from tfnmt.training import loopback
+from tfnmt.training import loopback, rendezvous
 from tfnmt.training.callbacks import CheckpointCallback
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.micro_batches import batch_loss
@@ -116,13 +118,22 @@ def test_an_unknown_strategy():
         connect("miror")
 
 
-def test_workers_meet():
+def has_ipv6():
+    with contextlib.suppress(OSError), socket.create_server(("::1", 0), family=socket.AF_INET6):
+        return True
+    return False
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", *(["[::1]"] if has_ipv6() else [])])
+def test_workers_meet(host):
     """And then listen at their addresses, as TensorFlow's servers do, while they are connected."""
-    addresses, met = cluster(3), []
+    addresses, met = [address.replace("127.0.0.1", host) for address in cluster(3)], []
+    family = socket.AF_INET6 if "::" in host else socket.AF_INET
 
     def come(index):
         with meeting(addresses, index, 20):
-            socket.create_server(("127.0.0.1", int(addresses[index].rpartition(":")[2]))).close()
+            port = int(addresses[index].rpartition(":")[2])
+            socket.create_server((host.strip("[]"), port), family=family).close()
             met.append(index)
 
     threads = [threading.Thread(target=come, args=(index,)) for index in (2, 1, 0)]
@@ -131,6 +142,29 @@ def test_workers_meet():
     for thread in threads:
         thread.join()
     assert sorted(met) == [0, 1, 2]
+
+
+def say(address, content):
+    """A connection to the chief that has said something."""
+    host, _, port = address.rpartition(":")
+    while True:
+        with contextlib.suppress(ConnectionRefusedError):  # it does not listen yet
+            connection = socket.create_connection((host, int(port)), timeout=20)
+            connection.sendall(content)
+            return connection
+
+
+def test_only_the_newest_of_each_worker_counts(monkeypatch):
+    """Not a stranger, who names no index of a worker, nor a worker that has ended and was started again."""
+    (address, *others), watched = cluster(3), []
+    monkeypatch.setattr(rendezvous, "_watch", lambda worker, leaving: watched.append(worker.getpeername()))
+    chief = threading.Thread(target=lambda: enter(meeting([address, *others], 0, 20)))
+    chief.start()
+    said = [b"GET / HTTP/1.1", *(struct.pack("!I", index) for index in (0, 3, 1, 1, 2))]
+    with contextlib.ExitStack() as opened:
+        connections = [opened.enter_context(say(address, content)) for content in said]
+        chief.join()
+        assert set(watched) == {connection.getsockname() for connection in connections[-2:]}
 
 
 MEETS = """

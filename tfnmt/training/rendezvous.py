@@ -33,6 +33,7 @@ def meeting(addresses: list[str], index: int, seconds: float) -> Iterator[None]:
     """
     end = time.monotonic() + seconds
     host, _, port = addresses[0].rpartition(":")
+    host = host.strip("[]")  # of an IPv6 address
     with contextlib.ExitStack() as connections:
         if index:
             others = [connections.enter_context(_report(host, int(port), index, end))]
@@ -66,14 +67,14 @@ def _watch(other, leaving):
 
 def _wait_for_all(connections, host, port, addresses, end):
     """The connections of the workers other than the chief."""
-    missing = set(range(1, len(addresses)))
-    waiting = []
+    waiting = {}  # by index
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with contextlib.ExitStack() as listening:
         try:
-            listener = listening.enter_context(socket.create_server((host, port)))
+            listener = listening.enter_context(socket.create_server((host, port), family=family))
         except OSError as error:
             raise UserError(f"{addresses[0]}: cannot listen there, as worker 0: {error.strerror or error}") from error
-        while missing:
+        while missing := set(range(1, len(addresses))) - waiting.keys():
             try:
                 listener.settimeout(max(0.01, end - time.monotonic()))
                 worker = connections.enter_context(listener.accept()[0])
@@ -86,13 +87,13 @@ def _wait_for_all(connections, host, port, addresses, end):
                 raise UserError(f"worker {names} does not answer: start it, with this worker 0 in TF_CONFIG") from None
             except (OSError, struct.error):
                 continue  # something else has knocked
-            missing.discard(index)
-            waiting.append(worker)
-    for worker in waiting:
+            if index in range(1, len(addresses)):
+                waiting[index] = worker  # in the place of one that has ended and was started again
+    for worker in waiting.values():
         worker.settimeout(None)
         with contextlib.suppress(OSError):
             worker.sendall(GO)
-    return waiting
+    return list(waiting.values())
 
 
 def _report(host, port, index, end):
