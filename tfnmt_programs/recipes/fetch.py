@@ -48,16 +48,18 @@ def obtain(file: PublishedFile, folder: Path, given: Path | None = None, mirror:
                 _require(file, found)
                 path.symlink_to(found.resolve())
                 return path
+    source = path
     if mirror is not None:
         fetch(f"{mirror.rstrip('/')}/{file.name}", path)
     elif file.url is not None:
-        _fetch_published(file, path)
+        source = _fetch_published(file, path)
     else:
         raise UserError(f"{file.name}: is published nowhere as it is; name a folder that has it: --data DIR")
     try:
         _require(file, path)
     except UserError:
-        path.unlink()
+        for wrong in {path, source}:
+            wrong.unlink()
         raise
     return path
 
@@ -108,10 +110,10 @@ def _receive(answer, file, url):
 
 
 def _fetch_published(file, path):
-    """Fetch what a file is taken from, and take it."""
+    """Fetch what a file is taken from, and take it; the path of what it was taken from."""
     if file.member is None and file.lines is None:
         fetch(file.url, path)
-        return
+        return path
     source = path.with_name(file.url.rsplit("/", 1)[-1])
     if source == path:
         source = path.with_name(f"whole-{path.name}")
@@ -121,13 +123,14 @@ def _fetch_published(file, path):
         if file.member is None:
             with open(source, "rb") as lines:
                 output.writelines(itertools.islice(lines, file.lines))
-            return
+            return source
         try:
             with zipfile.ZipFile(source) as archive, archive.open(file.member) as member:
                 shutil.copyfileobj(member, output)
         except (zipfile.BadZipFile, KeyError) as error:
             source.unlink()
             raise UserError(f"{file.url}: is no archive with {file.member}: {error}") from error
+    return source
 
 
 def _require(file, path):

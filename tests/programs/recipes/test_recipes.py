@@ -88,6 +88,22 @@ def test_what_has_changed_is_refused(server, tmp_path):
     assert not (tmp_path / "data" / "set" / "file.txt").exists()
 
 
+@pytest.mark.parametrize("of_what", [{"lines": 30000}, {"member": "in/file.txt"}])
+def test_what_was_taken_from_a_changed_file_is_fetched_again(of_what, server, tmp_path):
+    def publish(content):
+        (server.folder / "whole").write_bytes(content)
+        if "member" in of_what:
+            with zipfile.ZipFile(server.folder / "whole", "w") as archive:
+                archive.writestr("in/file.txt", content)
+
+    file = published(CONTENT, url=f"{server.url}/whole", **of_what)
+    publish(b"wrong\n" + CONTENT)
+    with pytest.raises(UserError, match="is not set/file.txt as it was when the row was documented"):
+        obtain(file, tmp_path)
+    publish(CONTENT)
+    assert obtain(file, tmp_path).read_bytes() == CONTENT
+
+
 def test_a_name_stands_for_a_published_file(recipe):
     path, _ = recipe
     description = yaml.safe_load(path.read_text())
