@@ -96,8 +96,19 @@ def test_another_experiment_is_not_mixed_in(commands, tmp_path):
         (["--", *TRAINING, "--output", "x"], "train-translator --output: leave it out"),
         (["--", *TRAINING, "--set", "seed=4"], "train-translator seed: leave it out"),
         (["--", *TRAINING, "--", *EVALUATION, "--model=x"], "evaluate-translator --model: leave it out"),
+        (
+            ["--", *TRAINING, "--", "evaluate-translater"],
+            "unknown verb 'evaluate-translater'; .* 'evaluate-translator'",
+        ),
+        (
+            ["--", *TRAINING, "--", *EVALUATION, "--bleu=13a"],
+            "^tfnmt evaluate-translator: ambiguous option: --bleu=13a .*; tfnmt evaluate-translator --help lists all",
+        ),
+        (["--", *TRAINING, "--", "translate"], "^tfnmt translate: unrecognized arguments: --json"),
+        (["--", *TRAINING, "--epochs"], "^tfnmt train-translator: argument --epochs: expected one argument"),
     ],
 )
-def test_commands_that_cannot_be_repeated_are_refused(words, complaint, tmp_path):
+def test_commands_that_cannot_be_repeated_are_refused(words, complaint, commands, tmp_path):
     with pytest.raises(UserError, match=complaint):
         call("repeat", "--seeds", "1", "2", "--output", str(tmp_path / "runs"), *words)
+    assert not commands and not (tmp_path / "runs").exists()

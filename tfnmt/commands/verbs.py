@@ -73,9 +73,9 @@ def load_command(verb: str) -> ModuleType:
     return importlib.import_module(f"{package}.commands.{verb.replace('-', '_')}")
 
 
-def command_parser(verb: str, command: ModuleType) -> CommandParser:
+def command_parser(verb: str, command: ModuleType, parser_class: type[CommandParser] = CommandParser) -> CommandParser:
     """The parser of a verb's options."""
-    parser = CommandParser(
+    parser = parser_class(
         prog=f"tfnmt {verb}", description=command.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     command.add_options(parser)
