@@ -125,6 +125,15 @@ def test_an_empty_output_is_one_line(capfd):
     assert (ended.value.code, capfd.readouterr()) == (2, ("", "error: --output is empty; --help lists all options\n"))
 
 
+def test_a_file_name_that_is_not_utf_8_is_one_line(start, tmp_path):
+    """Among the arguments, and where a pattern or a folder brings it."""
+    line = r"error: a \udcff.en: is not UTF-8; convert the text, or rename the file"
+    body = "pass", r"""print('{"file": "a \udcff.en"}', file=output)"""
+    status, output, errors = finish(start(body[0], b"a \xff.en", env=WITHOUT_TENSORFLOW))
+    assert (status, output, errors) == (2, "", f"{line}; --help lists all options\n")
+    assert finish(start(body[1], env=WITHOUT_TENSORFLOW)) == (2, "", f"{line}\n")
+
+
 def test_closed_standard_output_is_one_line_and_closed_input_is_empty(start, tmp_path):
     start("print(repr(sys.stdin.read()), file=output)", env=WITHOUT_TENSORFLOW).communicate()
     environment = os.environ | WITHOUT_TENSORFLOW | {"PYTHONPATH": str(ROOT)}

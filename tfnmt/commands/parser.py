@@ -1,6 +1,7 @@
 """The option parser of all commands."""
 
 import argparse
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -14,13 +15,23 @@ class CommandParser(argparse.ArgumentParser):
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """The options, and the command itself as `command_line`."""
+        words = sys.argv[1:] if args is None else args
+        for word in words:
+            if complaint := complaint_of_name(word):
+                self.error(complaint)
         arguments = super().parse_args(args, namespace)
-        arguments.command_line = shlex.join([*self.prog.split(), *(sys.argv[1:] if args is None else args)])
+        arguments.command_line = shlex.join([*self.prog.split(), *words])
         return arguments
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong with the command line, and exit."""
         self.exit(2, f"error: {' '.join(message.splitlines())}; --help lists all options\n")
+
+
+def complaint_of_name(text: str) -> str | None:
+    """What to say of an argument or file name that is not UTF-8, which TensorFlow does not take; None of any other."""
+    found = re.search(r'[^"\n]*[\udc80-\udcff][^"\n]*', text)  # these stand for bytes that Python could not decode
+    return f"{found[0]}: is not UTF-8; convert the text, or rename the file" if found else None
 
 
 def positive(text: str) -> int:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import tfnmt
-from tfnmt.commands.parser import CommandParser
+from tfnmt.commands.parser import CommandParser, complaint_of_name
 from tfnmt.data.progress import TerminalHandler
 from tfnmt.errors import InterruptedBySignal, UserError
 from tfnmt.signals import StopSignals
@@ -116,6 +116,8 @@ def _user_message(error: Exception) -> str | None:
         return "a file is broken, or has changed since it was checked: if it is a .gz file, compress it again"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, UnicodeEncodeError):
+        return complaint_of_name(error.object)
     # A UserError raised inside a tf.data generator arrives as text within an error of TensorFlow's.
     passed_on = re.search(r"\bUserError: (.+)", str(error))
     return passed_on.group(1) if passed_on else None
