@@ -3,6 +3,7 @@
 import json
 import math
 import resource
+import signal
 import statistics
 import tempfile
 import time
@@ -15,7 +16,7 @@ import keras
 import yaml
 
 from tfnmt.data.progress import duration
-from tfnmt.errors import UserError
+from tfnmt.errors import InterruptedBySignal, UserError
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.model_directory import CONFIGURATION
 
@@ -65,6 +66,7 @@ def dry_run(train: Callable[[Path, Callbacks], Any], configuration: TrainingConf
 
     Raises:
         UserError: as `train`; nothing is trained.
+        InterruptedBySignal: one has come.
     """
     timer = BatchTimer()
     with tempfile.TemporaryDirectory() as folder:
@@ -75,6 +77,9 @@ def dry_run(train: Callable[[Path, Callbacks], Any], configuration: TrainingConf
             pass
         except UserError as error:
             raise UserError(str(error).replace(f"{directory}", "the run")) from error
+        except InterruptedBySignal as error:  # its message says how to go on, but the folder goes
+            message = f"interrupted by {signal.Signals(error.signal).name}; nothing is saved: start it again"
+            raise InterruptedBySignal(message, error.signal) from None
         settings = json.loads((directory / CONFIGURATION).read_text(encoding="utf-8"))
     lines = [yaml.safe_dump(settings, sort_keys=False, allow_unicode=True).rstrip(), ""]
     lines += weights_by_part(timer.model)

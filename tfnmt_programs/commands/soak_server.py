@@ -7,6 +7,7 @@ from typing import TextIO
 
 from tfnmt.commands.figures import print_figures
 from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.errors import UserError
 
 
 def add_options(parser: CommandParser) -> None:
@@ -18,7 +19,9 @@ def add_options(parser: CommandParser) -> None:
         "--models", default="saved_models", metavar="DIR", help="the folder of servables (default: saved_models)"
     )
     parser.add_argument("--minutes", type=float, default=10.0, metavar="T", help="how long (default: 10)")
-    parser.add_argument("--clients", type=positive, default=32, metavar="N", help="asking at once (default: 32)")
+    parser.add_argument(
+        "--clients", type=positive, default=32, metavar="N", help="asking at once, from 2 (default: 32)"
+    )
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="of what clients do (default: 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -27,6 +30,8 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     from tfnmt_programs.soak.server import export_sample_translator, soak_server
 
+    if arguments.clients < 2:
+        raise UserError("--clients 1: there must be 2 at least, a good one and a rude one")
     with tempfile.TemporaryDirectory() as folder:
         servable = (
             Path(arguments.models, arguments.model) if arguments.model else export_sample_translator(Path(folder))

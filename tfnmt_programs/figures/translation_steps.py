@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tfnmt.configuration import require
+from tfnmt.errors import UserError
 from tfnmt.inspection.figures import BLUE, GREEN, ORANGE, new_figure, plain_text
 from tfnmt.text.tokenizers import END, START
 from tfnmt.translation.translator import Translator
@@ -58,12 +59,14 @@ def walk(model: Translator, sentence: str = SENTENCE, longest: int = 30) -> Walk
     """Translate a sentence greedily, one step after the other, and keep everything.
 
     Raises:
-        UserError: the model is not of the post's form: it has attention or a deep output.
+        UserError: the model is not of the post's form: it has attention or a deep output; the sentence has no words.
     """
     c = model.configuration
     require(c.attention == "none", "attention", c.attention, "none, as in the post")
     require(not c.deep_output, "deep_output", True, "false, as in the post")
     ids = model.source_ids(tf.constant([sentence]))
+    if ids.shape[1] == 1:  # END
+        raise UserError(f"--sentence {sentence!r}: has no words")
     encoded = model.encoder(ids)
     states, memory = model.decoder.start(encoded)
     before, words, z, u, scores = START, [], [], [], []

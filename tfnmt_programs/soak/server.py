@@ -49,7 +49,7 @@ def soak_server(servable: Path, minutes: float, clients: int, seed: int) -> dict
     Args:
         servable: the folder of an exported translator, with a folder for each of its versions.
         minutes: how long, in all.
-        clients: how many clients ask at once; one in eight, one at least, is rude.
+        clients: how many clients ask at once, 2 at least; one in eight, one at least, is rude.
         seed: of everything that clients do.
 
     Returns:

@@ -48,6 +48,11 @@ def test_only_the_posts_form_is_drawn():
         walk(made())
 
 
+def test_a_sentence_without_words_is_refused(model):
+    with pytest.raises(UserError, match="^--sentence ' ': has no words$"):
+        walk(model, " ")
+
+
 def test_the_gates_of_the_picture_are_the_layers():
     compose, h, c, e = example()
     by_layer, _ = compose((h[np.newaxis], c[np.newaxis]), e[np.newaxis])
