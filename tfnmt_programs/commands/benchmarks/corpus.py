@@ -5,14 +5,16 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.parser import CommandParser, model_directory, positive
 from tfnmt_programs.commands.benchmarks.options import load_before
 
 
 def add_options(parser: CommandParser) -> None:
     """Add the options of this work."""
     add = parser.add_argument
-    add("--model", required=True, metavar="DIR", help="the directory of a translator from English")
+    add(
+        "--model", type=model_directory, required=True, metavar="DIR", help="the directory of a translator from English"
+    )
     add("--lines", type=positive, default=1_000_000, metavar="N", help="generated sentences (default: 1000000)")
     add("--replicas", type=positive, default=2, metavar="N", help="processes of one thread (default: 2)")
     add("--beam-size", type=positive, default=5, metavar="K", help="of the search (default: 5)")
