@@ -1,9 +1,11 @@
 """Limits of HTTP connections, and how the server stops. Its application here answers with the body it is sent."""
 
 import asyncio
+import re
 
 import pytest
 
+from tfnmt.errors import UserError
 from tfnmt.serving.http_server import HttpServer, listening
 from tfnmt.serving.limits import Limits
 from tfnmt.serving.options import ServerOptions
@@ -54,7 +56,7 @@ def served(clients, **options):
     async def main():
         application = Echo()
         with listening("127.0.0.1", 0, limits) as listener:
-            server = HttpServer(application, ServerOptions(limits=limits))
+            server = HttpServer(application, ServerOptions(limits=limits, access_log=True))
             serving = asyncio.create_task(server.serve([listener]))
 
             connections = []  # one that nobody refers to is closed
@@ -191,3 +193,78 @@ def test_stopping_answers_what_has_arrived_and_waits_for_no_one_else():
         return await slow.read()
 
     assert answer(served(clients)) == (200, b"body")
+
+
+def without_ports(lines):
+    """Lines of the access log without what differs from run to run."""
+    return [re.sub(r"^127\.0\.0\.1:\d+ |\.\d ms$|\d+\.\d ms$", "", line).rstrip() for line in lines]
+
+
+@pytest.mark.parametrize(
+    "beginning, lines",
+    [
+        (HALF_HEAD, ["- 408"]),
+        (HALF_BODY, ["POST /echo 408"]),
+        (WHOLE + HALF_HEAD, ["POST /echo 200", "- 408"]),
+        (b"\x16\x03\x01\r\n\r\n", ["- 400"]),
+        (b"POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", ["POST /echo 400"]),
+    ],
+)
+def test_what_the_application_does_not_answer_is_logged(beginning, lines, logged):
+    async def clients(connect, application, server):
+        reader, _ = await connect(beginning)
+        await reader.read()
+
+    served(clients, head_seconds=0.05, body_seconds=0.05)
+    assert without_ports(logged()) == lines
+
+
+def test_a_refused_connection_is_logged(logged):
+    async def clients(connect, application, server):
+        await connect(HALF_HEAD)
+        refused, _ = await connect()
+        await refused.read()
+
+    served(clients, connections=1)
+    assert without_ports(logged()) == ["- 503"]
+
+
+@pytest.mark.parametrize("beginning", [HALF_BODY, SLOW])
+def test_a_request_that_its_client_gives_up_is_logged_as_such(beginning, logged):
+    async def clients(connect, application, server):
+        _, writer = await connect(beginning)
+        while not server.server_state.tasks:
+            await asyncio.sleep(0)
+        writer.transport.abort()
+        await writer.wait_closed()
+        application.go.set()
+        while server.server_state.connections:
+            await asyncio.sleep(0)
+
+    served(clients)
+    assert without_ports(logged()) == [f"POST {beginning.split()[1].decode()} 499"]
+
+
+def test_the_address_that_a_proxy_tells_is_one_field_of_the_log(logged):
+    async def clients(connect, application, server):
+        reader, _ = await connect(WHOLE.replace(b"\r\n\r\n", b"\r\nX-Forwarded-For: a GET / 200\x1b[2J\x85\r\n\r\n"))
+        await reader.readuntil(b"body")
+
+    served(clients)
+    (line,) = logged()
+    assert line.startswith(r"a\x20GET\x20/\x20200\x1b[2J:0 POST /echo 200 "), line
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "fe80::1", "no..name"])
+def test_an_address_that_is_not_of_this_machine(host):
+    with pytest.raises(UserError, match="cannot listen .*: give --host an address of this machine"):
+        with listening(host, 0, Limits()):
+            pass
+
+
+def test_a_port_in_use():
+    with listening("127.0.0.1", 0, Limits()) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(UserError, match="cannot listen .Address already in use.: choose another --rest-port"):
+            with listening("127.0.0.1", port, Limits()):
+                pass

@@ -106,13 +106,16 @@ class _WholeCalls(grpc.aio.ServerInterceptor):
                 self.number -= not handler.response_streaming
 
         async def answer_logged(requests, context):
-            status, start = "-", time.perf_counter()  # "-": the client went before its answer
+            status, start = "UNKNOWN", time.perf_counter()  # what gRPC makes of any other error
             try:
                 result = await answer_message(requests, context)
                 status = "OK"
                 return result
             except grpc.aio.AbortError:
                 status = grpc.StatusCode(context.code()).name
+                raise
+            except asyncio.CancelledError:  # the client has gone, or waits no longer
+                status = "CANCELLED"
                 raise
             finally:
                 log_access(context.peer(), handler_call_details.method, status, start)

@@ -56,19 +56,21 @@ class HttpServer(uvicorn.Server):
 
     async def _answer(self, scope, receive, send):
         start = time.perf_counter()
-        ended = scope["state"]  # its "status" is the first that is set: here, or by the connection if that ends before
 
         async def send_on(message):
             await send(message)
             if message["type"] == "http.response.start":
-                ended.setdefault("status", message["status"])
+                scope["state"].setdefault("status", message["status"])  # unless the connection has set another
+
+        def log():
+            request = f"{scope['method']} {scope['path']}"
+            log_access(_address(scope["client"]), request, scope["state"].get("status", 500), start)
 
         try:
             await self.application(scope, receive, send_on)
         finally:
             if self._access_log:
-                request = f"{scope['method']} {scope['path']}"
-                log_access(_address(scope["client"]), request, ended.get("status", 500), start)
+                asyncio.get_running_loop().call_soon(log)  # after `connection_lost`, if the answer could not be sent
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -136,6 +138,8 @@ class _Protocol(H11Protocol):
 
     def connection_lost(self, exc):
         self._end_request(_CLIENT_GONE)
+        if exc is not None and self.scope is not None:
+            self.scope["state"]["status"] = _CLIENT_GONE  # in the midst of its answer
         super().connection_lost(exc)
         self._set_timer(None)
 
