@@ -45,6 +45,12 @@ def test_a_verb_says_what_it_does():
         ([], "a verb is missing"),
         (["--nothing"], "unrecognized arguments: --nothing"),
         (["translate", "--modle", "m"], "the following arguments are required: --model"),
+        (["translate", "--model", "m", "--prefix-file", ""], "argument --prefix-file: the name is empty"),
+        (["plot", "tree", "--output", ""], "argument --output: the name is empty"),
+        (
+            ["translate", "--model", "m", "--threads", "1025"],
+            "argument --threads: 1025 is not a whole number from 1 to 1,024",
+        ),
         (["plot", "tree"], "the following arguments are required: --output"),
         (["--print-completion", "fish"], "argument --print-completion: invalid choice: 'fish'"),
     ],
@@ -70,6 +76,14 @@ def test_a_reader_that_leaves_is_no_error(option):
     process = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, cwd=SCRIPTS.parent, env=buffered)
     os.close(writing)
     assert (process.returncode, process.stderr) == (128 + signal.SIGPIPE, b"")
+
+
+def test_a_full_disk_is_one_line():
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "tfnmt", "--print-completion=bash"]
+        process = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, cwd=SCRIPTS.parent)
+    complaint = b"error: standard output: No space left on device\n"
+    assert (process.returncode, process.stderr) == (2, complaint)
 
 
 @pytest.mark.parametrize("missing", ["shtab", "pydantic"])

@@ -122,7 +122,8 @@ list(dataset.prefetch(1))"""
 def test_an_empty_output_is_one_line(capfd):
     with pytest.raises(SystemExit) as ended:
         main(["make-listops", "--output", "", "--count", "1", "--seed", "1"])
-    assert (ended.value.code, capfd.readouterr()) == (2, ("", "error: --output is empty; --help lists all options\n"))
+    complaint = "error: argument --output: the name is empty; --help lists all options\n"
+    assert (ended.value.code, capfd.readouterr()) == (2, ("", complaint))
 
 
 def test_a_file_name_that_is_not_utf_8_is_one_line(start, tmp_path):

@@ -257,14 +257,14 @@ def test_the_address_that_a_proxy_tells_is_one_field_of_the_log(logged):
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "fe80::1", "no..name"])
 def test_an_address_that_is_not_of_this_machine(host):
-    with pytest.raises(UserError, match="cannot listen .*: give --host an address of this machine"):
-        with listening(host, 0, Limits()):
-            pass
+    complaint = "cannot listen .*: give --host an address of this machine"
+    with pytest.raises(UserError, match=complaint), listening(host, 0, Limits()):
+        pass
 
 
 def test_a_port_in_use():
     with listening("127.0.0.1", 0, Limits()) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(UserError, match="cannot listen .Address already in use.: choose another --rest-port"):
-            with listening("127.0.0.1", port, Limits()):
-                pass
+        complaint = "cannot listen .Address already in use.: choose another --rest-port"
+        with pytest.raises(UserError, match=complaint), listening("127.0.0.1", port, Limits()):
+            pass

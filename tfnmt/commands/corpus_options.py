@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from tfnmt.commands.parser import CommandParser, model_directory, positive
+from tfnmt.commands.parser import CommandParser, model_directory, parallel, positive
 
 if TYPE_CHECKING:
     from tfnmt.corpus.classification import ClassifierTask
@@ -18,11 +18,11 @@ def add_corpus_options(parser: CommandParser) -> None:
     add("--output", required=True, metavar="DIR", help="a folder for the output: a file for each, of the same name")
     add(
         "--replicas",
-        type=positive,
+        type=parallel,
         metavar="N",
         help="processes, each with the model (default: one on each GPU; without one, as many as --threads lets)",
     )
-    add("--threads", type=positive, default=1, metavar="N", help="processors of each process (default: 1)")
+    add("--threads", type=parallel, default=1, metavar="N", help="processors of each process (default: 1)")
 
 
 def add_classifier_options(parser: CommandParser) -> None:

@@ -1,5 +1,6 @@
 """The command `tfnmt`: its verbs, and how one of them is found."""
 
+import errno
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -25,6 +26,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except BrokenPipeError:
         discard_unwritten(sys.stdout)
         sys.exit(141)
+    except OSError as error:  # what a verb prints is looked after by `run`
+        if error.errno != errno.ENOSPC:
+            raise
+        discard_unwritten(sys.stdout)
+        sys.exit(complain(f"error: standard output: {error.strerror}", 2))
     except ModuleNotFoundError as error:
         if error.name is not None and error.name.startswith("tfnmt"):
             raise  # a bug

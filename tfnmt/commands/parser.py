@@ -9,6 +9,9 @@ from typing import Any, NoReturn
 
 from tfnmt.pretrained import find_model
 
+FILES = ("F", "FILE", "DIR", "PATH")
+"""What stands for a file or a folder in the help: the option's `metavar`."""
+
 
 class CommandParser(argparse.ArgumentParser):
     """An `ArgumentParser` whose errors are one line on standard error and status 2."""
@@ -22,6 +25,15 @@ class CommandParser(argparse.ArgumentParser):
         arguments = super().parse_args(args, namespace)
         arguments.command_line = shlex.join([*self.prog.split(), *words])
         return arguments
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse's; a file or folder without a name is an error, and not the lack of the option."""
+        arguments, left = super().parse_known_args(args, namespace)
+        for action in self._actions:
+            values = getattr(arguments, action.dest, None)
+            if action.metavar in FILES and "" in (values if isinstance(values, list) else [values]):
+                self.error(f"argument {'/'.join(action.option_strings) or action.metavar}: the name is empty")
+        return arguments, left
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong with the command line, and exit."""
@@ -44,9 +56,15 @@ def not_negative(text: str) -> int:
     return _whole_number(text, 0)
 
 
-def _whole_number(text, minimum):
-    if not text.isdecimal() or int(text) < minimum:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number from {minimum}")
+def parallel(text: str) -> int:
+    """For `type=` of an option: how many threads or processes, from 1 to 1,024."""
+    return _whole_number(text, 1, 1024)
+
+
+def _whole_number(text, minimum, maximum=None):
+    if not text.isdecimal() or int(text) < minimum or (maximum and int(text) > maximum):
+        to = f" to {maximum:,}" if maximum else ""
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number from {minimum}{to}")
     return int(text)
 
 

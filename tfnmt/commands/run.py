@@ -52,9 +52,6 @@ def run(
     output: Any = sys.stdout
     output.reconfigure(encoding="utf-8")
     arguments = parser.parse_args(options)
-    for option in ("output", "resume"):
-        if getattr(arguments, option, None) == "":
-            parser.error(f"--{option} is empty")
     try:
         with contextlib.redirect_stdout(sys.stderr), logging_to_standard_error(), StopSignals():
             if tensorflow:

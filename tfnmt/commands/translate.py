@@ -9,7 +9,7 @@ import sys
 from typing import TextIO
 
 from tfnmt.commands.line_display import line_display
-from tfnmt.commands.parser import CommandParser, model_directory, positive
+from tfnmt.commands.parser import CommandParser, model_directory, parallel
 from tfnmt.commands.search_options import add_translation_options, search_configuration
 
 logger = logging.getLogger(__name__)
@@ -28,8 +28,8 @@ def add_options(parser: CommandParser) -> None:
     )
     add_translation_options(parser)
     add("--prefix-file", metavar="F", help="what each translation is to begin with, whole words, line by line; .gz too")
-    add("--processes", type=positive, default=1, metavar="N", help="processes, each with the model (default: 1)")
-    add("--threads", type=positive, metavar="N", help="threads of each process (default: all processors, divided)")
+    add("--processes", type=parallel, default=1, metavar="N", help="processes, each with the model (default: 1)")
+    add("--threads", type=parallel, metavar="N", help="threads of each process (default: all processors, divided)")
     add("--device", metavar="D", help="cpu, or gpu:0, gpu:1, … (default: the first GPU, or the CPU without one)")
 
 

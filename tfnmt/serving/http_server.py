@@ -19,7 +19,6 @@ from tfnmt.serving.access_log import log_access
 from tfnmt.serving.limits import Limits
 from tfnmt.serving.options import ServerOptions
 
-
 _CLIENT_GONE = 499  # the status that nginx logs for a client that closes the connection before its answer
 
 

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import TextIO
 
-from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.parser import CommandParser, parallel, positive
 from tfnmt.errors import UserError
 
 CASES = ("encoder", "decoder", "spinn-pi-nt", "spinn-pi", "spinn", "rl-spinn")
@@ -26,7 +26,7 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument(
         "--peer-python", metavar="PATH", help="a Python that has torch, to put the same models in PyTorch beside"
     )
-    parser.add_argument("--threads", type=positive, default=2, metavar="N", help="threads of each side (default: 2)")
+    parser.add_argument("--threads", type=parallel, default=2, metavar="N", help="threads of each side (default: 2)")
     parser.add_argument(
         "--dtype", choices=("float32", "float64"), default="float32", help="what both compute in (default: float32)"
     )

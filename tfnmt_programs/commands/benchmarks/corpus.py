@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tfnmt.commands.parser import CommandParser, model_directory, positive
+from tfnmt.commands.parser import CommandParser, model_directory, parallel, positive
 from tfnmt_programs.commands.benchmarks.options import load_before
 
 
@@ -16,7 +16,7 @@ def add_options(parser: CommandParser) -> None:
         "--model", type=model_directory, required=True, metavar="DIR", help="the directory of a translator from English"
     )
     add("--lines", type=positive, default=1_000_000, metavar="N", help="generated sentences (default: 1000000)")
-    add("--replicas", type=positive, default=2, metavar="N", help="processes of one thread (default: 2)")
+    add("--replicas", type=parallel, default=2, metavar="N", help="processes of one thread (default: 2)")
     add("--beam-size", type=positive, default=5, metavar="K", help="of the search (default: 5)")
     add("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
     add("--seed", type=int, default=1, metavar="S", help="of the sentences (default: 1)")

@@ -5,7 +5,7 @@ import os
 import sys
 
 from tfnmt.classification.encoders import ENCODERS
-from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.parser import CommandParser, parallel, positive
 
 
 def add_comparison(
@@ -26,7 +26,7 @@ def add_comparison(
 def add_measuring(parser: CommandParser) -> None:
     """What all works have that take turns."""
     parser.add_argument("--rounds", type=positive, default=5, metavar="N", help="times each side works (default: 5)")
-    parser.add_argument("--threads", type=positive, default=2, metavar="N", help="threads of each side (default: 2)")
+    parser.add_argument("--threads", type=parallel, default=2, metavar="N", help="threads of each side (default: 2)")
 
 
 def add_micro_batches(parser: CommandParser) -> None:

@@ -3,14 +3,14 @@
 import argparse
 from typing import Any
 
-from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.parser import CommandParser, parallel, positive
 from tfnmt_programs.commands.benchmarks.options import set_threads
 
 
 def add_options(parser: CommandParser) -> None:
     """Add the options of this work."""
     parser.add_argument("--rounds", type=positive, default=15, metavar="N", help="times each layer works (default: 15)")
-    parser.add_argument("--threads", type=positive, default=2, metavar="N", help="threads (default: 2)")
+    parser.add_argument("--threads", type=parallel, default=2, metavar="N", help="threads (default: 2)")
     parser.add_argument(
         "--shapes",
         nargs="+",
