@@ -79,6 +79,15 @@ def test_shards_are_done_once_and_joined(task, inputs, tmp_path, logged):
     assert not (output / "unfinished").exists()
 
 
+def test_a_problem_is_one_line_whatever_it_quotes(task, inputs, tmp_path):
+    output = tmp_path / "output"
+    problem = "line 1: bad: a\u2028b\fc"
+    with open_folder(output, task, inputs) as folder:
+        for shard in list(folder.shards_to_do()):
+            folder.write(result_of(shard)._replace(problems=[problem]))
+    assert (output / "c.problems").read_text() == problem + "\n"
+
+
 def test_a_file_without_its_last_line_feed_and_an_input_that_has_come(task, inputs, tmp_path):
     do(task, inputs[2:3], tmp_path / "output")
     late = tmp_path / "late"

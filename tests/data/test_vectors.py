@@ -31,6 +31,7 @@ def test_every_kind_of_file_gives_the_same_matrix(tmp_path):
         write(tmp_path / "glove.txt", *LINES),
         # Words with spaces, as in GloVe 840B, and a word that comes twice.
         write(tmp_path / "glove.txt.gz", *LINES[:2], "dog . 1 2 3", *LINES[2:], "dog 8 8 8"),
+        write(tmp_path / "fasttext.vec", "4 3", *LINES),
         write_array(tmp_path, np.array(list(ROWS.values()), np.float64), ROWS),
     ]
     counts = {"dog": 3, "runs": 2, ".": 4, "other": 1}
@@ -52,7 +53,7 @@ def test_every_kind_of_file_gives_the_same_matrix(tmp_path):
 @pytest.mark.parametrize(
     "lines, message",
     [
-        (["the 1 2", "a 1"], "line 2: 1 values after the word, but line 1 has 2"),
+        (["the 1 2", "a 1"], "line 2: 1 values after the word, but the first has 2"),
         (["the"], "line 1: 0 values"),
         (["the 1 2", "dog 1 x"], "line 2: the values after the word are not all numbers"),
         (["dog 1 nan"], "line 1: a value is not finite"),

@@ -28,7 +28,7 @@ def test_bars_are_as_high_as_the_values():
 
 def test_of_many_epochs_some_are_in_the_table_the_last_one_too():
     lines = curve([row(epoch, dev_loss=float(epoch)) for epoch in range(1, 31)]).splitlines()
-    assert lines[0] == "300 updates in 1 min 15 s."
+    assert lines[0] == "300 batches in 1 min 15 s."
     assert lines[2].startswith("    dev_loss  ▁") and len(lines[2].split()[1]) == 30
     shown = [line.split(" | ")[0].strip("| ") for line in lines if line.startswith("| ")]
     assert shown == ["epoch", *map(str, range(1, 31, 3)), "30"]
@@ -54,3 +54,12 @@ def test_history_is_read_as_it_was_written(tmp_path):
     Progress(history=history).write_history(tmp_path / "history.csv")
     assert read_history(tmp_path / "history.csv") == history
     assert read_history(tmp_path / "none.csv") == []
+
+
+def test_epochs_may_have_different_figures(tmp_path):
+    """As those of a run that goes on with another version."""
+    history = [row(1, dev_loss=3.0), row(2, dev_loss=2.0, dev_bleu=1.0)]
+    Progress(history=history).write_history(tmp_path / "history.csv")
+    assert read_history(tmp_path / "history.csv") == history
+    lines = curve(history).splitlines()
+    assert [line.split() for line in lines if line.startswith("    dev")] == [["dev_loss", "█▁"], ["dev_bleu", "▁"]]

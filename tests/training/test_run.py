@@ -306,6 +306,11 @@ def scripted(*losses):
     return lambda model: lambda: {"dev_loss": left.pop(0)}
 
 
+def test_a_score_that_is_no_number_is_not_the_best_for_long(tmp_path):
+    _, progress = start(tmp_path, scores=scripted(math.nan, 2.0, math.nan, 3.0))
+    assert (progress.best_epoch, progress.best_score) == (2, -2.0)
+
+
 def test_the_best_weights_are_kept(tmp_path, logged):
     saved = []
     _, progress = start(tmp_path, scores=scripted(3.0, 2.0, 2.5, 2.0), saved=saved)

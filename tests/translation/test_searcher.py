@@ -97,6 +97,14 @@ def test_a_beam_of_one_is_greedy_and_a_model_twice_is_the_model(model):
     np.testing.assert_allclose([one.scores for one in twice], [one.scores for one in greedy], rtol=1e-4)
 
 
+def test_only_a_beam_of_more_than_one_divides_by_the_length(model):
+    """As the descriptions of the scores say."""
+    for one in Searcher(model, SearchConfiguration(beam_size=1)).translate(TEXTS[:9]):
+        np.testing.assert_array_equal(one.scores, one.log_probabilities)
+    for one in Searcher(model, SearchConfiguration(beam_size=2)).translate(TEXTS[:9]):
+        np.testing.assert_allclose(one.scores, one.log_probabilities / (one.lengths + 1), rtol=1e-5)
+
+
 def test_greedy_search_without_scores_finds_the_same(model):
     greedy = SearchConfiguration(method="greedy", minimum_length=2)
     scored, unscored = (Searcher(model, greedy.replace(scores=scores)).translate(TEXTS) for scores in (True, False))
@@ -253,6 +261,8 @@ def test_an_empty_batch(model):
         ({"minimum_length": -1}, "minimum_length=-1: allowed is"),
         ({"no_repeat_ngram": 0}, "no_repeat_ngram=0: allowed is"),
         ({"no_repeat_ngram": 101}, "no_repeat_ngram=101: allowed is"),
+        ({"maximum_length_factor": 1001.0}, "maximum_length_factor=1001.0: allowed is"),
+        ({"maximum_length_offset": 100_001}, "maximum_length_offset=100001: allowed is"),
         ({"method": "best"}, "method=best: allowed is one of greedy, sample, beam"),
     ],
 )

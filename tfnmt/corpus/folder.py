@@ -148,4 +148,4 @@ def _write_problems(path, problems):
 
 
 def _lines(path):
-    return path.read_text(encoding="utf-8").splitlines()
+    return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")

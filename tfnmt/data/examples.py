@@ -1,5 +1,6 @@
 """Examples of a classification task: one or two sentences, with or without parse trees, and their label."""
 
+import re
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeVar
 
@@ -65,4 +66,5 @@ class SentenceReader(NamedTuple):
 
 
 def _words(text):
-    return [word for word in text.split(" ") if word not in ("(", ")", "")]
+    """Its words, without brackets, parted where a `WordTokenizer` parts them: at ASCII white space."""
+    return [word for word in re.split(r"[ \t-\r]", text) if word not in ("(", ")", "")]

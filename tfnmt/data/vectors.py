@@ -1,5 +1,7 @@
 """Pretrained word vectors for the words of a vocabulary: GloVe's text files, or .npy with vocab.txt."""
 
+import itertools
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,9 @@ from tfnmt.text.tokenizers import PADDING, WordTokenizer
 
 UNKNOWN_SCALE = 0.05
 """Words without a pretrained vector get uniform random values up to this. GloVe's own are about ten times as large."""
+
+HEADER = re.compile(r"\d+ \d+")
+"""The first line of word2vec's and fastText's files: how many words there are, and how many values each has."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,8 @@ def read_vectors(
     """The embedding matrix of a vocabulary.
 
     Args:
-        path: a text file, also .gz, with `word value value ...` on each line, as GloVe's; or a .npy file of floats
+        path: a text file, also .gz, with `word value value ...` on each line, as GloVe's, or after a line of how many
+            words and values there are, as word2vec's and fastText's; or a .npy file of floats
             [words, size] with vocab.txt beside it, whose line i is the word of row i. It is streamed: only vectors of
             the vocabulary are kept in memory. For a word that occurs twice, the first vector is used.
         tokenizer: of the vocabulary.
@@ -80,9 +86,10 @@ def vectors_size(path: str | Path) -> int:
     path = Path(path)
     if path.suffix == ".npy":
         return _load(path).shape[1]
-    for line in read_lines(path):
-        size = line.rstrip(" ").count(" ")
-        if size:
+    for line in itertools.islice(read_lines(path), 2):
+        if HEADER.fullmatch(line.rstrip(" ")):
+            continue
+        if size := line.rstrip(" ").count(" "):
             return size
         break
     raise UserError(f"{path}, line 1: must be a word and the values of its vector")
@@ -94,12 +101,14 @@ def _read_text(path: Path, vocabulary: Mapping[str, int]) -> Iterator[tuple[str,
     lines = log_progress(read_lines(path), f"{path}, reading", count_lines(path))
     for number, line in enumerate(lines, start=1):
         line = line.rstrip(" ")
+        if number == 1 and HEADER.fullmatch(line):
+            continue
         word, _, rest = line.partition(" ")
         values = rest.count(" ") + 1 if rest else 0
         if size is None:
             size = values
         if values < size or size == 0:
-            raise UserError(f"{path}, line {number}: {values} values after the word, but line 1 has {size}")
+            raise UserError(f"{path}, line {number}: {values} values after the word, but the first has {size}")
         if word in vocabulary and values == size:
             try:
                 vector = np.array(rest.split(" "), np.float32)

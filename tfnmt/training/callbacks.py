@@ -147,7 +147,8 @@ class DevScoringCallback(keras.callbacks.Callback):
         with averaged_weights(self.model):
             scores = self.run.replicas.from_chief(self.run.dev_scores)
             score = -scores["dev_loss"] if measure == "loss" else scores[f"dev_{measure}"]
-            is_best = progress.best_score is None or score > progress.best_score
+            best = progress.best_score
+            is_best = best is None or score > best or math.isnan(best)
             if is_best:
                 self.run.replicas.from_chief(self._save_weights)
                 progress.best_score, progress.best_epoch = score, epoch

@@ -127,7 +127,7 @@ def curve(history: Sequence[Mapping[str, float]]) -> str:
     last = history[-1]
     measures = [name for name in last if name.startswith("dev_")]
     width = max(map(len, measures), default=0)
-    bars = [f"{name:{width}}  {sparkline([row[name] for row in history])}" for name in measures]
+    bars = [f"{name:{width}}  {sparkline([row.get(name, math.nan) for row in history])}" for name in measures]
     columns = ["epoch", "loss", *measures]
     step = -(-len(history) // ROWS)
     chosen = [row for i, row in enumerate(history) if i % step == 0 or row is last]
@@ -135,7 +135,7 @@ def curve(history: Sequence[Mapping[str, float]]) -> str:
     for row in chosen:
         figures = [f"{row[name]:.4g}" if name in row else "" for name in columns[1:]]
         table.append(f"| {int(row['epoch'])} | {' | '.join(figures)} |")
-    told = f"{int(last['steps']):,} updates in {duration(last['seconds'])}."
+    told = f"{int(last['steps']):,} batches in {duration(last['seconds'])}."
     return "\n".join([told, "", _indented("\n".join(bars)), "", *table])
 
 

@@ -53,9 +53,10 @@ class Progress:
         return max(rows, key=lambda row: sign * row[f"dev_{measure}"], default={"epoch": 0})["epoch"]
 
     def write_history(self, path: str | Path) -> None:
-        """Write `history` as a CSV file with a header."""
+        """Write `history` as a CSV file with a header; a field is empty where an epoch has no such figure."""
+        names = dict.fromkeys(name for row in self.history for name in row)
         with atomic_write(path) as part, open(part, "w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(self.history[0]))
+            writer = csv.DictWriter(file, list(names))
             writer.writeheader()
             writer.writerows(self.history)
 
@@ -70,6 +71,6 @@ def read_history(path: str | Path) -> list[dict[str, float]]:
         return []
     try:
         with open(path, encoding="utf-8", newline="") as file:
-            return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+            return [{name: float(value) for name, value in row.items() if value} for row in csv.DictReader(file)]
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"{path}: is broken ({error})") from error

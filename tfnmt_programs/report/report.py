@@ -60,7 +60,7 @@ def _overview(runs):
         last = run.history[-1] if run.history else None
         told = ("", "", "") if last is None else (int(last["epoch"]), int(last["steps"]), duration(last["seconds"]))
         rows.append((run.name, run.kind, run.preset_name(), *told))
-    overview = table(("run", "kind", "preset", "epochs", "updates", "time"), rows)
+    overview = table(("run", "kind", "preset", "epochs", "batches", "time"), rows)
     for kind in ("translator", "classifier"):
         members = [run for run in runs if run.kind == kind]
         settings = [(key, *values) for key, values in different_settings(members).items()]
