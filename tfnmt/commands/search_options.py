@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
 _OUTPUT = """output:
   A line holds the translation, then what is asked for, a TAB before each:
-  --scores      what translations are ordered by: the log-probability, which a beam divides by its length to the power
-                of --length-penalty and adds the coverage penalty to
+  --scores      what translations are ordered by: the log-probability. A beam of 2 or more, or one with a coverage
+                penalty, divides it by the length (with the end) to the power of --length-penalty and adds the
+                coverage penalty; greedy search and sampling do not.
   --alignments  pairs i-j: each word j of the translation with the word i of the source that it attends to most, both
                 counted from 0. The attention of a word's subwords is added up on both sides. Where the model's own
                 tokenizer splits off punctuation, that counts as words.

@@ -18,7 +18,9 @@ class BeamConfiguration(Configuration):
 
     beam_size: int = Field(5, description="K, hypotheses of each sentence", ge=1, le=2**16)
     length_penalty: float = Field(
-        1.0, description="α of the length that log-probabilities are divided by; 0 compares plain sums", ge=0
+        1.0,
+        description="α of the length that log-probabilities are divided by; 0, as in greedy search: plain sums",
+        ge=0,
     )
     length_norm: Literal["length", "gnmt"] = Field("length", description="|y|^α, or ((5 + |y|) / 6)^α (Wu et al. 2016)")
     coverage_penalty: float = Field(
@@ -43,8 +45,8 @@ def beam_search(
 
     where |y| and i count `end` too, written or not. A hypothesis is finished, and so a result, when `end` is among the
     K best next tokens of its sentence, or at the maximum length. A sentence is finished when it has K results, when it
-    has no hypothesis left, or when none that is left can still be among its best `number_of_results`. A beam of 1 is
-    greedy search.
+    has no hypothesis left, or when none that is left can still be among its best `number_of_results`. A beam of 1
+    finds what `greedy_search` finds, whose scores are not divided.
 
     Args:
         step: a step function over rows [batch · K], the hypotheses of one sentence together; see `tfnmt.search.step`.

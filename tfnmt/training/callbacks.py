@@ -147,8 +147,8 @@ class DevScoringCallback(keras.callbacks.Callback):
         with averaged_weights(self.model):
             scores = self.run.replicas.from_chief(self.run.dev_scores)
             score = -scores["dev_loss"] if measure == "loss" else scores[f"dev_{measure}"]
-            best = progress.best_score
-            is_best = best is None or score > best or math.isnan(best)
+            best_before = progress.best_score
+            is_best = best_before is None or score > best_before or math.isnan(best_before)
             if is_best:
                 self.run.replicas.from_chief(self._save_weights)
                 progress.best_score, progress.best_epoch = score, epoch

@@ -21,8 +21,9 @@ class Translations(NamedTuple):
     texts: tf.Tensor
     """string [batch, n]."""
     scores: tf.Tensor
-    """float32 [batch, n]: what they are ordered by, the log-probability with the penalties of a beam search; 0
-    where none are computed."""
+    """float32 [batch, n]: what they are ordered by: the log-probability, which `beam_search` divides by the length and
+    adds the coverage penalty to; greedy search, as a beam of 1 without that penalty is, and sampling do not. 0 where
+    none are computed."""
     log_probabilities: tf.Tensor
     """float32 [batch, n]: Σ log p of the tokens and of END; 0 where none are computed."""
     ids: tf.Tensor

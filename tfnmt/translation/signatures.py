@@ -10,7 +10,8 @@ SIGNATURES = {
         "inputs": {"text": _TEXTS},
         "outputs": {
             "translation": "string [batch]: the best translation; an empty text's is empty",
-            "score": "float32 [batch]: its log-probability, divided by its length to the power of the length penalty",
+            "score": "float32 [batch]: its log-probability, which a beam of 2 or more divides by its length (with its"
+            " end) to the power of the length penalty, and greedy search, a beam of 1, does not",
         },
     },
     "nbest": {
