@@ -89,7 +89,7 @@ def test_a_training_killed_without_warning_goes_on(model, training_options, tmp_
         rows, expected = ([row | {"seconds": 0} for row in csv.DictReader(file)] for file in (resumed, whole))
     assert rows == expected and [row["epoch"] for row in rows] == ["1", "2"]
     cards = ((directory / "README.md").read_text(encoding="utf-8") for directory in (output, model))
-    resumed, whole = (re.split(r"updates in .*|## Command[\s\S]*", card) for card in cards)
+    resumed, whole = (re.split(r"batches in .*|## Command[\s\S]*", card) for card in cards)
     assert resumed == whole
 
 
