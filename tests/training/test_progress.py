@@ -1,6 +1,7 @@
 """What a run knows of its progress, kept and written."""
 
 import csv
+import math
 
 from tfnmt.training.progress import Progress
 
@@ -19,3 +20,9 @@ def test_history_has_a_row_for_each_epoch(tmp_path):
         progress.write_history(tmp_path / "history.csv")
         with open(tmp_path / "history.csv", newline="") as file:
             assert list(csv.DictReader(file)) == [{"epoch": "1", "dev_loss": "0.5"}, {"epoch": "2", "dev_loss": "0.25"}]
+
+
+def test_a_score_that_is_no_number_is_none():
+    history = [{"epoch": i, "dev_loss": loss} for i, loss in enumerate([math.nan, 3.0, 2.0, math.nan], start=1)]
+    progress = Progress(5, history=history)
+    assert [progress.best_epoch_until(epoch, "loss") for epoch in range(5)] == [0, 0, 2, 3, 3]

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from tfnmt.pretrained import find_model
 
-FILES = ("F", "FILE", "DIR", "PATH")
+FILES = ("F", "FILE", "DIR", "PATH", "RUN")
 """What stands for a file or a folder in the help: the option's `metavar`."""
 
 

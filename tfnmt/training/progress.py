@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import json
+import math
 from pathlib import Path
 
 from tfnmt.errors import UserError
@@ -45,12 +46,13 @@ class Progress:
 
     def best_epoch_until(self, epoch: int, measure: str) -> int:
         """The epoch with the best dev score among the first `epoch` ones: the first of equal ones, 0 if there is none.
+        One that is not a number is no score.
 
         Unlike `best_epoch`, it does not depend on scores within an epoch, at the step where a run was stopped.
         """
-        sign = -1 if measure == "loss" else 1
-        rows = [row for row in self.history if row["epoch"] <= epoch]
-        return max(rows, key=lambda row: sign * row[f"dev_{measure}"], default={"epoch": 0})["epoch"]
+        sign, name = -1 if measure == "loss" else 1, f"dev_{measure}"
+        rows = [row for row in self.history if row["epoch"] <= epoch and not math.isnan(row[name])]
+        return max(rows, key=lambda row: sign * row[name], default={"epoch": 0})["epoch"]
 
     def write_history(self, path: str | Path) -> None:
         """Write `history` as a CSV file with a header; a field is empty where an epoch has no such figure."""
