@@ -53,7 +53,10 @@ def _wait_until_loaded(url, process):
     """Wait until the server has loaded its models, or refused them."""
     with requests.Session() as session:
         session.trust_env = False  # no proxy between a client and its server
-        while session.get(f"{url}/health", timeout=60).json()["status"] == "loading":
-            if process.poll() is not None:
-                raise UserError("the server did not start")
-            time.sleep(0.05)
+        try:
+            while session.get(f"{url}/health", timeout=60).json()["status"] == "loading":
+                time.sleep(0.05)
+        except requests.RequestException as error:
+            status = process.poll()
+            way = "does not answer" if status is None else f"ended with status {status} while it loaded its models"
+            raise UserError(f"the server at {url} {way}") from error

@@ -128,6 +128,8 @@ class _Soak:
             self.end.set()
         for thread in [*watching, *rude, *self.good]:
             thread.join()
+        if calm == 0:
+            raise UserError("no right answer before the other clients came: give it more --minutes")
         return self._figures(start, disturbed / calm, stop_seconds)
 
     def _rate_until(self, end):
