@@ -91,7 +91,9 @@ def test_pretrained_vectors_are_not_trained(files, tmp_path):
 
 def test_training_starts_from_an_initial_model(files, tmp_path):
     """A rate too small to move anything leaves the weights it began with, though its own files have other words."""
-    train_classifier(tmp_path / "first", small("encoder=bag", "steps=3"), *files)
+    train_classifier(
+        tmp_path / "first", small("encoder=bag", "steps=3", "vocabulary_size=30", "lowercase=true"), *files
+    )
     few = tmp_path / "few.jsonl"
     few.write_text("".join(files[0][0].read_text(encoding="utf-8").splitlines(keepends=True)[:4]), encoding="utf-8")
     preset = small("encoder=bag", f"initial={tmp_path / 'first'}", "learning_rate=1e-30", "steps=1")
@@ -104,12 +106,14 @@ def test_training_starts_from_an_initial_model(files, tmp_path):
             np.testing.assert_array_equal(value, expected)
 
     assert_same(model)
+    recorded = started_preset(tmp_path / "second", ClassifierPreset)
+    assert (recorded.model.vocabulary_size, recorded.model.lowercase) == (30, True), "what the words were made with"
     # Once it has begun, the run does not need that model any more.
     for path in (tmp_path / "second" / "checkpoints").glob("step-1.*"):
         path.unlink()
     (tmp_path / "second" / "model.weights.h5").unlink()
     (tmp_path / "first" / "model.weights.h5").unlink()
-    assert_same(train_classifier(tmp_path / "second", preset, [few], files[1], resume=True)[0])
+    assert_same(train_classifier(tmp_path / "second", recorded, [few], files[1], resume=True)[0])
 
 
 @pytest.mark.slow

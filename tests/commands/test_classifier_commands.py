@@ -11,9 +11,12 @@ import yaml
 
 import tfnmt
 from tests.commands.calls import call
+from tfnmt.classification.presets import CLASSIFIER_PRESETS
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import from_brackets
+from tfnmt.text.tokenizers import WordTokenizer
+from tfnmt.training.model_directory import save_configuration
 
 SIZES = ["--set", "embedding_size=6", "units=8", "tracker_units=5", "head_units=8", "batch_size=8"]
 
@@ -72,6 +75,18 @@ def test_task_and_encoder_are_a_new_runs_choice(tmp_path):
         call("train-classifier", "--resume", tmp_path, "--task", "sst")
     with pytest.raises(UserError, match="no run has begun there"):
         call("train-classifier", "--resume", tmp_path / "mistyped")
+
+
+def test_words_are_those_of_the_model_to_begin_with(tmp_path):
+    preset = CLASSIFIER_PRESETS["tiny"]
+    model = tfnmt.Classifier(preset.model, WordTokenizer(["a"]))
+    save_configuration(model, tmp_path, examples=preset.examples, training=preset.training)
+    command = ["train-classifier", "--output", "O", "--task", "sst", "--encoder", "bag", "--initial", tmp_path]
+    with pytest.raises(UserError) as caught:
+        call(*command, "--set", "vocabulary_size=9")
+    assert str(caught.value) == (
+        f"{tmp_path}: its tokenizers were made with vocabulary_size=none; leave out vocabulary_size=9"
+    )
 
 
 def test_files_are_named_together():

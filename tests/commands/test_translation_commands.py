@@ -19,9 +19,11 @@ import yaml
 
 import tfnmt
 from tests.commands.calls import call, start
+from tfnmt.commands.training_options import with_own
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
 from tfnmt.files import file_digest
+from tfnmt.text.tokenizer_configuration import TextConfiguration
 
 SIZES = ("source_embedding_size", "target_embedding_size", "encoder_units", "attention_units")
 SMALL = ["--epochs", "2", "--set", "decoder_units=8", *(f"{name}=8" for name in SIZES), "batch_size=8"]
@@ -353,6 +355,16 @@ def test_options_that_a_run_has_already(tmp_path, capsys):
         with pytest.raises(SystemExit) as ended:
             call(verb, "--resume", tmp_path, "--output", tmp_path, *options)
         assert ended.value.code == 2 and "not allowed with argument --resume" in capsys.readouterr().err
+
+
+def test_a_model_to_begin_with_brings_its_tokenizers(model, training_options, tmp_path):
+    command = ["train-translator", "--output", tmp_path / "second", "--initial", model]
+    with pytest.raises(UserError, match=f"{model}: its tokenizers were made with lowercase=false; leave out lowercase"):
+        call(*command, *training_options, "--set", "lowercase=true")
+    preset = TextConfiguration(tokenizer="words", lowercase=True)
+    made = {"tokenizer": "unigram", "lowercase": True, "vocabulary_size": 70}
+    with_tokenizers = with_own(preset, preset, made, model)
+    assert with_tokenizers == TextConfiguration(**made), "what only the preset says is not asked for"
 
 
 def test_a_length_penalty_is_for_the_search_that_is_scored(model, files):

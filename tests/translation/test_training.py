@@ -113,7 +113,7 @@ def test_training_begins_with_a_trained_model(files, tmp_path, monkeypatch):
 
     monkeypatch.setattr(training, "train", train)
     monkeypatch.setattr(training, "model_card", Mock())
-    first, _ = train_translator(tmp_path / "first", small(), *files)
+    first, _ = train_translator(tmp_path / "first", small("lowercase=true"), *files)
     begin = [f"initial={tmp_path / 'first'}", "mixed_precision=true", "seed=2"]
     train_translator(tmp_path / "second", small(*begin), files[1], files[1])
     second = given[-1]
@@ -122,6 +122,7 @@ def test_training_begins_with_a_trained_model(files, tmp_path, monkeypatch):
         assert getattr(second, name).get_config() == getattr(first, name).get_config()
     for value, expected in zip(second.get_weights(), first.get_weights(), strict=True):
         np.testing.assert_array_equal(value, expected)
+    assert started_preset(tmp_path / "second", Preset).text == small("lowercase=true").text, "what it was made with"
     assert "the shape of" in refusal(tmp_path / "third", small(*begin, "decoder_units=9"), *files)
 
 

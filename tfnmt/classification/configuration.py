@@ -9,6 +9,8 @@ from tfnmt.configuration import Configuration, KeyOf, require
 from tfnmt.data.tasks import TASKS
 from tfnmt.layers.registry import COMPOSITIONS
 
+TOKENIZER_KEYS = ("vocabulary_size", "lowercase")  # of the configuration, which say how the tokenizer is made
+
 
 class ClassifierConfiguration(Configuration):
     """Task, encoder and layers of a classifier. See each encoder and `MultilayerPerceptron` for the equations."""

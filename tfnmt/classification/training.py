@@ -8,6 +8,7 @@ from pathlib import Path
 import keras
 
 from tfnmt.classification.classifier import Classifier
+from tfnmt.classification.configuration import TOKENIZER_KEYS
 from tfnmt.classification.encoders import ENCODERS
 from tfnmt.classification.evaluation import evaluate_batches, evaluation_dataset
 from tfnmt.classification.model_card import model_card
@@ -26,7 +27,7 @@ from tfnmt.text.tokenizers import WordTokenizer, load_tokenizer
 from tfnmt.training.model_card import best_scores
 from tfnmt.training.model_directory import load_weights
 from tfnmt.training.optimizers import make_optimizer
-from tfnmt.training.preparation import copy_weights, initial_model, open_run, save_description
+from tfnmt.training.preparation import copy_weights, initial_model, initial_preset, open_run, save_description
 from tfnmt.training.progress import Progress
 from tfnmt.training.replicas import ONE_REPLICA, Replicas
 from tfnmt.training.run import TrainingRun
@@ -69,6 +70,10 @@ def train_classifier(
     """
     directory, vectors = Path(directory), None if resume else vectors
     preset = _with_vectors(preset, vectors)
+    if not resume:
+        first = initial_preset(preset).model  # a model to begin with brings its words
+        own = {key: getattr(first, key) for key in TOKENIZER_KEYS}
+        preset = preset.replace(model=preset.model.replace(**own))
     require(not preset.training.mixed_precision, "mixed_precision", True, "false for classifiers")
     with open_run(directory, preset, resume, ("accuracy", "loss"), replicas) as session:
         record = shared_record(

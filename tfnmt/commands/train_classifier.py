@@ -3,6 +3,7 @@
 import argparse
 from typing import TextIO
 
+from tfnmt.classification.configuration import TOKENIZER_KEYS
 from tfnmt.classification.encoders import ENCODERS
 from tfnmt.classification.presets import CLASSIFIER_PRESETS, ClassifierPreset
 from tfnmt.commands.parser import CommandParser
@@ -18,6 +19,7 @@ from tfnmt.commands.training_options import (
     profiled_steps,
     refuse_dry_run,
     refuse_with_resume,
+    with_own,
 )
 from tfnmt.commands.workers import run_training
 from tfnmt.configuration import describe
@@ -96,6 +98,7 @@ def train(arguments: argparse.Namespace) -> str | None:
 
 def _chosen_preset(arguments):
     """The preset that the options name and change, or else that of the run to go on with."""
+    from tfnmt.training.preparation import initial_preset
     from tfnmt.training.run_record import started_preset
 
     settings = chosen_settings(arguments, "task", "encoder")
@@ -105,7 +108,13 @@ def _chosen_preset(arguments):
     for option, value in (("task", arguments.task), ("encoder", arguments.encoder)):
         if value is None and arguments.config is None:
             raise UserError(f"--{option} is missing; --help lists all options")
-    return chosen_preset(find_preset(arguments.preset or "tiny", CLASSIFIER_PRESETS), arguments, settings)
+    base = find_preset(arguments.preset or "tiny", CLASSIFIER_PRESETS)
+    preset = chosen_preset(base, arguments, settings)
+    if preset.training.initial is None:
+        return preset
+    first = initial_preset(preset).model
+    own = {key: getattr(first, key) for key in TOKENIZER_KEYS}
+    return preset.replace(model=with_own(preset.model, base.model, own, preset.training.initial))
 
 
 def _chosen_files(arguments):

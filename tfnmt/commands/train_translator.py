@@ -17,10 +17,10 @@ from tfnmt.commands.training_options import (
     profiled_steps,
     refuse_dry_run,
     refuse_with_resume,
+    with_own,
 )
 from tfnmt.commands.workers import run_training
 from tfnmt.configuration import describe
-from tfnmt.errors import UserError
 from tfnmt.translation.presets import PRESETS, Preset, find_preset
 
 
@@ -57,10 +57,11 @@ def train(arguments: argparse.Namespace) -> str | None:
         refuse_with_resume(arguments, "preset", "config", "initial", "dev_split")
         preset = started_preset(directory, Preset).override(settings)
     else:
-        preset = chosen_preset(find_preset(arguments.preset or "tiny"), arguments, settings)
+        base = find_preset(arguments.preset or "tiny")
+        preset = chosen_preset(base, arguments, settings)
     files, dev_files = chosen_parallel_files(arguments, arguments.dev_split)
-    if arguments.records and not arguments.resume:
-        preset = _with_text_of_records(preset, arguments.preset or "tiny", files)
+    if not arguments.resume:
+        preset = _with_own_text(preset, base, files if arguments.records else None)
     profile_steps = profiled_steps(arguments)
     share_processors(preset.model.micro_batches)
     replicas = connect(arguments.strategy or "none")
@@ -76,8 +77,14 @@ def train(arguments: argparse.Namespace) -> str | None:
     return best_score(directory, preset.training.selection, progress) if replicas.is_chief else None
 
 
-def _with_text_of_records(preset, name, records):
-    """A preset with the tokenizers that records were encoded with; no setting may ask for others."""
-    if preset.text not in (find_preset(name).text, records.index.text):
-        raise UserError(f"{records.directory}: has tokenizers of its own; leave out the settings that are about them")
-    return preset.replace(text=records.index.text)
+def _with_own_text(preset, base, records):
+    """A preset with the tokenizers of records or of a model to begin with; no option may ask for others."""
+    from tfnmt.training.preparation import initial_preset
+
+    if records is not None:
+        own, directory = records.index.text, records.directory
+    elif preset.training.initial is not None:
+        own, directory = initial_preset(preset).text, preset.training.initial
+    else:
+        return preset
+    return preset.replace(text=with_own(preset.text, base.text, dict(own), directory))

@@ -1,10 +1,12 @@
 """What training commands have in common: options of a run and about TensorBoard, and the line that they print."""
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from tfnmt.commands.configuration_file import configured
 from tfnmt.commands.parser import CommandParser, model_directory, not_negative, positive
+from tfnmt.configuration import setting_text
 from tfnmt.errors import UserError
 from tfnmt.training.configuration import MAY_CHANGE
 
@@ -82,6 +84,26 @@ def chosen_preset(preset: Any, arguments: argparse.Namespace, settings: list[str
     if arguments.config is not None:
         preset = configured(preset, arguments.config)
     return preset.override(settings)
+
+
+def with_own(configuration: Any, base: Any, own: dict[str, Any], directory: str | Path) -> Any:
+    """A configuration with the values of what has tokenizers of its own already: records, or a model to begin with.
+
+    Args:
+        configuration: what the options ask for.
+        base: the same before `--config` and `--set` changed it.
+        own: the keys about tokenizers, with the values that these were made with.
+        directory: where the tokenizers are, for the message.
+
+    Raises:
+        UserError: an option asks for another value of such a key.
+    """
+    for key, value in own.items():
+        asked = getattr(configuration, key)
+        if asked not in (getattr(base, key), value):
+            made, other = (f"{key}={setting_text(v)}" for v in (value, asked))
+            raise UserError(f"{directory}: its tokenizers were made with {made}; leave out {other}")
+    return configuration.replace(**own)
 
 
 def refuse_dry_run(arguments: argparse.Namespace) -> None:

@@ -25,7 +25,7 @@ from tfnmt.training.model_directory import (
 )
 from tfnmt.training.replicas import Replicas
 from tfnmt.training.run_lock import lock_directory
-from tfnmt.training.run_record import RECORD, RunRecord, require_run, started_preset
+from tfnmt.training.run_record import RECORD, RunRecord, read_preset, require_run, started_preset
 
 OTHER_OUTPUT = "name another --output"
 
@@ -140,6 +140,19 @@ def initial_model(configuration: TrainingConfiguration, cls: type[keras.Model]) 
         UserError: it cannot be loaded, or is of another kind.
     """
     return None if configuration.initial is None else load_model(cls, find_model(configuration.initial))
+
+
+def initial_preset(preset: Any) -> Any:
+    """What the model that a run begins with (key `initial`) was trained with; if there is none, `preset` itself.
+
+    Args:
+        preset: the run's, as `open_run`.
+
+    Raises:
+        UserError: as `initial_model`.
+    """
+    initial = preset.training.initial
+    return preset if initial is None else read_preset(find_model(initial), type(preset))
 
 
 def copy_weights(initial: keras.Model, model: keras.Model, directory: str | None) -> None:

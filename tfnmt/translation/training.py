@@ -30,7 +30,7 @@ from tfnmt.training.metrics import Perplexity, TokenAccuracy
 from tfnmt.training.model_card import best_scores
 from tfnmt.training.model_directory import load_weights
 from tfnmt.training.optimizers import make_optimizer
-from tfnmt.training.preparation import copy_weights, initial_model, open_run, save_description
+from tfnmt.training.preparation import copy_weights, initial_model, initial_preset, open_run, save_description
 from tfnmt.training.progress import Progress
 from tfnmt.training.replicas import ONE_REPLICA, Replicas
 from tfnmt.training.run import TrainingRun
@@ -62,8 +62,8 @@ def train_translator(
     Args:
         directory: the model directory.
         preset: all that the run depends on, but the data.
-        training_files, dev_files: sentence pairs; for training, records too, whose tokenizers and `text` take the place
-            of the preset's. None: the sample corpus, which is written to DIRECTORY/sample; of a resumed run, its own.
+        training_files, dev_files: sentence pairs; for training, records too, whose tokenizers and `text`, like those
+            of a model to begin with (key `initial`), take the place of the preset's. None: the sample corpus, which is written to DIRECTORY/sample; of a resumed run, its own.
             A number in the place of dev files: so many of the training pairs are held out, in files in DIRECTORY/split.
         resume: go on with the run in the directory. `preset` must be `started_preset` of it; only how long the run is,
             and how often it is saved, may have changed.
@@ -81,7 +81,8 @@ def train_translator(
     """
     directory = Path(directory)
     if not resume:
-        preset = preset.replace(text=text_of(training_files, preset.text))
+        text = initial_preset(preset).text  # a model to begin with brings its tokenizers
+        preset = preset.replace(text=text_of(training_files, text))
     with open_run(directory, preset, resume, ("bleu", "loss"), replicas) as session:
         record = shared_record(replicas, lambda: _record(directory, training_files, dev_files, resume, command))
         training_paths, dev_paths = record.paths(directory)
