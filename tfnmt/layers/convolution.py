@@ -30,7 +30,11 @@ class WordConvolution(keras.layers.Layer):
 
     def call(self, x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
         """x float [sentences, words, input_size], mask bool [sentences, words] → [sentences, words, size]."""
-        return hide_padding(activate(self.convolution(hide_padding(x, mask)), self.activation), mask)
+        sentences = tf.shape(x)[0]
+        # A sentence more where there is none: oneDNN's convolution of nothing has its input's shape, on some processors.
+        padded = tf.pad(hide_padding(x, mask), [[0, tf.cast(sentences == 0, tf.int32)], [0, 0], [0, 0]])
+        y = self.convolution(padded)[:sentences]
+        return hide_padding(activate(y, self.activation), mask)
 
 
 @keras.saving.register_keras_serializable("tfnmt")

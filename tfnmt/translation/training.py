@@ -63,8 +63,9 @@ def train_translator(
         directory: the model directory.
         preset: all that the run depends on, but the data.
         training_files, dev_files: sentence pairs; for training, records too, whose tokenizers and `text`, like those
-            of a model to begin with (key `initial`), take the place of the preset's. None: the sample corpus, which is written to DIRECTORY/sample; of a resumed run, its own.
-            A number in the place of dev files: so many of the training pairs are held out, in files in DIRECTORY/split.
+            of a model to begin with (key `initial`), take the place of the preset's. None: the sample corpus, which is
+            written to DIRECTORY/sample; of a resumed run, its own. A number in the place of dev files: so many of the
+            training pairs are held out, in files in DIRECTORY/split.
         resume: go on with the run in the directory. `preset` must be `started_preset` of it; only how long the run is,
             and how often it is saved, may have changed.
         make_callbacks: gives further Keras callbacks for the run of a model, scored on these dev files.

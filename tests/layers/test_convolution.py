@@ -1,0 +1,20 @@
+"""Convolution over words, of no sentence at all: what a micro-batch of a small batch may have."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfnmt.layers.convolution import WordConvolution
+
+
+@pytest.mark.parametrize("in_graph", [False, True])
+@pytest.mark.parametrize("width", [1, 3, 5])
+def test_a_convolution_of_no_sentences_has_its_own_size(width, in_graph):
+    layer = WordConvolution(8, width)
+    x, mask = tf.zeros([0, 4, 6]), tf.zeros([0, 4], tf.bool)
+    with tf.GradientTape() as tape:
+        y = (tf.function(layer.__call__) if in_graph else layer)(x, mask)
+        loss = tf.reduce_sum(y)
+    assert y.shape == (0, 4, 8)
+    for gradient in tape.gradient(loss, layer.trainable_variables):
+        np.testing.assert_array_equal(gradient, np.zeros(gradient.shape))
