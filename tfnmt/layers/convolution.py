@@ -31,7 +31,7 @@ class WordConvolution(keras.layers.Layer):
     def call(self, x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
         """x float [sentences, words, input_size], mask bool [sentences, words] → [sentences, words, size]."""
         sentences = tf.shape(x)[0]
-        # A sentence more where there is none: oneDNN's convolution of nothing has its input's shape, on some processors.
+        # One more where there is none: oneDNN's convolution of nothing has its input's shape, on some processors.
         padded = tf.pad(hide_padding(x, mask), [[0, tf.cast(sentences == 0, tf.int32)], [0, 0], [0, 0]])
         y = self.convolution(padded)[:sentences]
         return hide_padding(activate(y, self.activation), mask)
