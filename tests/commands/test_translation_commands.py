@@ -19,7 +19,7 @@ import yaml
 
 import tfnmt
 from tests.commands.calls import call, start
-from tfnmt.commands.training_options import with_own
+from tfnmt.commands.training_options import refuse_other_tokenizers
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
 from tfnmt.files import file_digest
@@ -363,8 +363,9 @@ def test_a_model_to_begin_with_brings_its_tokenizers(model, training_options, tm
         call(*command, *training_options, "--set", "lowercase=true")
     preset = TextConfiguration(tokenizer="words", lowercase=True)
     made = {"tokenizer": "unigram", "lowercase": True, "vocabulary_size": 70}
-    with_tokenizers = with_own(preset, preset, made, model)
-    assert with_tokenizers == TextConfiguration(**made), "what only the preset says is not asked for"
+    refuse_other_tokenizers(preset, preset, made, model)  # what only the preset says is not asked for
+    with pytest.raises(UserError, match="vocabulary_size=70; leave out vocabulary_size=9$"):
+        refuse_other_tokenizers(preset.replace(vocabulary_size=9), preset, made, model)
 
 
 def test_a_length_penalty_is_for_the_search_that_is_scored(model, files):

@@ -18,8 +18,8 @@ from tfnmt.commands.training_options import (
     chosen_settings,
     profiled_steps,
     refuse_dry_run,
+    refuse_other_tokenizers,
     refuse_with_resume,
-    with_own,
 )
 from tfnmt.commands.workers import run_training
 from tfnmt.configuration import describe
@@ -110,11 +110,11 @@ def _chosen_preset(arguments):
             raise UserError(f"--{option} is missing; --help lists all options")
     base = find_preset(arguments.preset or "tiny", CLASSIFIER_PRESETS)
     preset = chosen_preset(base, arguments, settings)
-    if preset.training.initial is None:
-        return preset
-    first = initial_preset(preset).model
-    own = {key: getattr(first, key) for key in TOKENIZER_KEYS}
-    return preset.replace(model=with_own(preset.model, base.model, own, preset.training.initial))
+    if preset.training.initial is not None:
+        first = initial_preset(preset).model
+        own = {key: getattr(first, key) for key in TOKENIZER_KEYS}
+        refuse_other_tokenizers(preset.model, base.model, own, preset.training.initial)
+    return preset
 
 
 def _chosen_files(arguments):

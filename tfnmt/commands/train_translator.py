@@ -16,8 +16,8 @@ from tfnmt.commands.training_options import (
     chosen_settings,
     profiled_steps,
     refuse_dry_run,
+    refuse_other_tokenizers,
     refuse_with_resume,
-    with_own,
 )
 from tfnmt.commands.workers import run_training
 from tfnmt.configuration import describe
@@ -61,7 +61,7 @@ def train(arguments: argparse.Namespace) -> str | None:
         preset = chosen_preset(base, arguments, settings)
     files, dev_files = chosen_parallel_files(arguments, arguments.dev_split)
     if not arguments.resume:
-        preset = _with_own_text(preset, base, files if arguments.records else None)
+        _refuse_other_text(preset, base, files if arguments.records else None)
     profile_steps = profiled_steps(arguments)
     share_processors(preset.model.micro_batches)
     replicas = connect(arguments.strategy or "none")
@@ -77,14 +77,11 @@ def train(arguments: argparse.Namespace) -> str | None:
     return best_score(directory, preset.training.selection, progress) if replicas.is_chief else None
 
 
-def _with_own_text(preset, base, records):
-    """A preset with the tokenizers of records or of a model to begin with; no option may ask for others."""
+def _refuse_other_text(preset, base, records):
+    """Raise `UserError` if options ask for other tokenizers than those of records or of a model to begin with."""
     from tfnmt.training.preparation import initial_preset
 
     if records is not None:
-        own, directory = records.index.text, records.directory
+        refuse_other_tokenizers(preset.text, base.text, dict(records.index.text), records.directory)
     elif preset.training.initial is not None:
-        own, directory = initial_preset(preset).text, preset.training.initial
-    else:
-        return preset
-    return preset.replace(text=with_own(preset.text, base.text, dict(own), directory))
+        refuse_other_tokenizers(preset.text, base.text, dict(initial_preset(preset).text), preset.training.initial)

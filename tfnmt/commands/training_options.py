@@ -86,24 +86,21 @@ def chosen_preset(preset: Any, arguments: argparse.Namespace, settings: list[str
     return preset.override(settings)
 
 
-def with_own(configuration: Any, base: Any, own: dict[str, Any], directory: str | Path) -> Any:
-    """A configuration with the values of what has tokenizers of its own already: records, or a model to begin with.
+def refuse_other_tokenizers(configuration: Any, base: Any, own: dict[str, Any], directory: str | Path) -> None:
+    """Raise `UserError` if options ask for other tokenizers than there are already: of records, or of a model to begin
+    with, which training takes in the place of the preset's.
 
     Args:
         configuration: what the options ask for.
         base: the same before `--config` and `--set` changed it.
         own: the keys about tokenizers, with the values that these were made with.
         directory: where the tokenizers are, for the message.
-
-    Raises:
-        UserError: an option asks for another value of such a key.
     """
     for key, value in own.items():
         asked = getattr(configuration, key)
         if asked not in (getattr(base, key), value):
             made, other = (f"{key}={setting_text(v)}" for v in (value, asked))
             raise UserError(f"{directory}: its tokenizers were made with {made}; leave out {other}")
-    return configuration.replace(**own)
 
 
 def refuse_dry_run(arguments: argparse.Namespace) -> None:
