@@ -7,6 +7,7 @@ import pytest
 
 import tfnmt
 from tests.commands.calls import call
+from tfnmt.classification.streaming import parse_stream
 from tfnmt.errors import UserError
 from tfnmt.pretrained import FOLDER, about, find_model, pretrained_names
 from tfnmt_programs.pretraining import LARGEST, MODELS
@@ -53,7 +54,14 @@ def test_a_translator_by_name(monkeypatch):
 
 @pytest.mark.parametrize("name", [name for name in MODELS if not name.startswith("sample-en")])
 def test_a_parser_by_name(name, monkeypatch):
-    sentence = "[MAX 2 [MIN 4 7 ] 0 ]" if name.startswith("listops") else "the dog sees a ball ."
+    sentence = "[MAX 2 [MIN 4 7 ] 0 ]" if name.startswith("listops") else "a small dog is running in a park"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(f"{sentence}\n".encode())))
     brackets = call("parse", "--model", name)
     assert [word for word in brackets.split() if word not in "()"] == sentence.split()
+
+
+def test_a_parser_tells_which_words_it_does_not_know(caplog):
+    lines = [b"the dog is sitting .\n", b"\n", b"( a dog )\n"]
+    assert len(list(parse_stream(tfnmt.load("sample-spinn"), lines, batch_size=2))) == 3
+    told = "not in the model's vocabulary, so read as <unk>: 2 of 7 tokens, such as the ."
+    assert [record.getMessage() for record in caplog.records] == [told]

@@ -92,6 +92,13 @@ def test_signatures_give_what_the_model_gives(encoder, task, options):
         assert [tree.decode() for tree in trees] == model.parse(odd)
 
 
+def test_the_words_that_it_reads_and_those_that_it_does_not_know():
+    model = made("cnn", "snli")
+    read = ClassifierServable(model).functions["words"](text=tf.constant(["( a ( zebra b ) )", "c"]))
+    assert read["words"].numpy().tolist() == [[b"a", b"<unk>", b"b"], [b"c", b"", b""]]
+    assert read["written"].numpy().tolist() == [[b"a", b"zebra", b"b"], [b"c", b"", b""]]
+
+
 @pytest.mark.parametrize("encoder", ["spinn", "rl-spinn"])
 def test_the_probability_of_each_decision_is_the_define_by_run_twins(encoder):
     model = made(encoder, "snli")

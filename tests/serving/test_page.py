@@ -15,7 +15,7 @@ from tfnmt_programs.figures.browser import SIZE, wait_for
 from tfnmt_programs.figures.page import SCENES, choose, open_page, settle, show_as, write
 
 SENTENCE = "The small dog sees a red zebra."  # of which the model knows all words but the last
-PAIR = {"first": "The small dog sees a red ball .", "second": "A dog sees a ball ."}
+PAIR = {"first": "a big man is sitting in a kitchen", "second": "a person is resting inside"}
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +189,7 @@ def test_a_tree_decision_by_decision(page, ask):
     browser = page("sample-spinn", **PAIR)
     assert texts(browser, ".answer") == [ask("sample-spinn", "serving_default", **PAIR)["label"]]
     assert len(texts(browser, ".probabilities tr")) == 3 and len(texts(browser, ".player")) == 2
+    assert not is_shown(browser, ".note")
     parse = ask("sample-spinn", "parse", text=PAIR["second"])
     brackets, probabilities = parse["brackets"], parse["reduce_probabilities"]
     player = browser.find_elements(By.CSS_SELECTOR, ".player")[1]
@@ -228,6 +229,14 @@ def test_a_tree_decision_by_decision(page, ask):
     assert inside(".decision")[0].startswith(f"Step {steps - 1} of {steps}: ")
     player.find_elements(By.CSS_SELECTOR, ".decisions button")[0].click()
     assert inside(".stack li") == words[:1] and inside("[aria-current] ") == inside(".decisions button")[:1]
+
+
+def test_the_words_that_a_classifier_does_not_know_are_told(page):
+    browser = page("sample-spinn", first="the dog is sitting .", second="the cat sleeps")
+    assert is_shown(browser, ".note")
+    assert texts(browser, ".note") == ["Not in its vocabulary: the . sleeps"]
+    write(browser, second=Keys.BACKSPACE * len("the cat sleeps"))
+    assert not is_shown(browser, ".note")
 
 
 def test_a_player_plays_to_the_end_and_shows_trees_that_were_given(page):
@@ -283,7 +292,7 @@ def test_two_models_side_by_side(page, ask):
     # A translator beside a parser; then one model alone again.
     choose(browser, "beside", "sample-spinn")
     assert is_shown(browser, "#second")
-    write(browser, second="A dog sees a ball .")
+    write(browser, second=PAIR["second"])
     assert len(texts(browser, ".player")) == 2 and texts(browser, ".answer")[0] == both[0]["translations"][0]
     browser.find_element(By.CSS_SELECTOR, "#beside option").click()
     wait_for(browser, "document.querySelectorAll('.pane').length === 1")

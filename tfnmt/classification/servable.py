@@ -29,6 +29,11 @@ _PARSES = {
     "reduce_probabilities": "float32 [batch, steps]: at each step, a word or a closing bracket of the tree, the"
     " probability of REDUCE rather than SHIFT: 0 or 1 where only one of them was possible, and 0 after the last",
 }
+_WORDS_READ = {
+    "words": "string [batch, words]: the words as the model reads them, <unk> for one that it does not know, then empty"
+    " strings as padding",
+    "written": "string [batch, words]: the same as the text has them, unknown words too",
+}
 _NO_WORDS = "each text must have a word"
 _LIMITS = {"text_tokens": 500, "request_tokens": 4000}
 """As much as takes SPINN in the sizes of the preset `snli` no more than a second of a processor."""
@@ -64,8 +69,13 @@ class ClassifierServable(tf.Module):
         self.documentation = {
             "serving_default": {"inputs": inputs, "outputs": _OUTPUTS},
             "encode": {"inputs": {"text": text}, "outputs": vector},
+            "words": {"inputs": {"text": text}, "outputs": _WORDS_READ},
         }
-        methods = {"serving_default": self._pairs if c.reads_pairs else self._sentences, "encode": self._encode}
+        methods = {
+            "serving_default": self._pairs if c.reads_pairs else self._sentences,
+            "encode": self._encode,
+            "words": self._words,
+        }
         if model.encoder_spec.predicts_parses:
             self.documentation["parse"] = {"inputs": {"text": text}, "outputs": _PARSES}
             methods["parse"] = self._parse
@@ -91,6 +101,12 @@ class ClassifierServable(tf.Module):
         model, inputs = self._untracked.model, self._inputs(text)
         with self.weights.in_use([model]):
             return {"vector": tf.cast(model.encoder(inputs, training=False)["root"], tf.float32)}
+
+    @on_cpu
+    def _words(self, text):
+        tokenizer, words = self._untracked.model.tokenizer, without_brackets(self._rewritten(text))
+        ids, written = tokenizer.encode(words).to_tensor(PADDING), tokenizer.surface_forms(words).to_tensor("")
+        return {"words": tf.where(ids == PADDING, "", tokenizer.ids_to_tokens(ids)), "written": written}
 
     def _parse(self, text):
         model, inputs = self._untracked.model, self._inputs(text)

@@ -5,10 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from tfnmt.classification.classifier import Classifier
 from tfnmt.classification.prediction import split_words
 from tfnmt.data.lines import batch_lines, decode_lines
+from tfnmt.text.unknown_tokens import UnknownTokens
 
 
 def parse_stream(model: Classifier, lines: Iterable[bytes], batch_size: int) -> Iterator[str]:
     """Parse lines as they come; the tree of a line without words is an empty line.
+
+    After the last of them, a warning is logged if there were words that the model does not know.
 
     Args:
         model: a `Classifier` that parses.
@@ -22,8 +25,11 @@ def parse_stream(model: Classifier, lines: Iterable[bytes], batch_size: int) -> 
         UserError: the model does not parse, or a line is not UTF-8; names it. All lines before it are parsed first.
     """
     model.parse([])  # a model that does not parse says so before input is read
+    unknown = UnknownTokens(model.tokenizer)
     for batch in batch_lines(decode_lines(lines, "standard input"), batch_size):
         yield from parse_lines(model, batch, batch_size)
+        unknown.add([" ".join(split_words(line)) for line in batch])
+    unknown.log()
 
 
 def parse_lines(model: Classifier, lines: Sequence[str], batch_size: int) -> list[str]:

@@ -9,9 +9,9 @@ from tfnmt.data.lines import batch_lines, decode_lines
 from tfnmt.errors import UserError
 from tfnmt.text.framing import LONGEST_TOKEN
 from tfnmt.text.tokenizers import Tokenizer
+from tfnmt.text.unknown_tokens import UnknownTokens
 from tfnmt.translation.postprocessing import Translations
 from tfnmt.translation.searcher import Searcher
-from tfnmt.translation.unknown_tokens import UnknownTokens
 
 logger = logging.getLogger(__name__)
 

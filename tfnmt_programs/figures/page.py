@@ -14,7 +14,7 @@ from tfnmt_programs.figures.screenshots import save_screenshot
 
 MODELS = ("sample-en-de", "sample-en-de-summary", "sample-spinn", "sample-rl-spinn")
 SENTENCE = "If he has called him, the tired woman gives him a small newspaper."
-PAIR = {"first": "The small dog sees a red ball .", "second": "A dog sees a ball ."}
+PAIR = {"first": "a big man is sitting in a kitchen", "second": "a person is resting inside"}
 WIDE, NARROW = 1200, 380
 
 
@@ -114,7 +114,7 @@ def _alternatives(browser, url):
 
 def _narrow_tree(browser, url):
     show_as(browser, NARROW, 640, "light")
-    open_page(browser, url, "sample-rl-spinn", first=PAIR["second"], second="A cat runs .")
+    open_page(browser, url, "sample-rl-spinn", first=PAIR["second"], second="a cat is sleeping")
     browser.find_elements(By.CSS_SELECTOR, ".player:first-child .decisions button")[6].click()
 
 

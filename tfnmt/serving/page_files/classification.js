@@ -2,6 +2,7 @@
 import { readBrackets } from "./brackets.js";
 import { element, percent } from "./elements.js";
 import { makePlayer } from "./player.js";
+import { UNKNOWN } from "./words.js";
 
 const PLACES = [" of the first text", " of the second text"];
 
@@ -9,8 +10,9 @@ export class Classification {
   constructor(model) {
     this.model = model;
     this.answer = element("p", { class: "answer", role: "status" });
+    this.unknown = element("p", { class: "note", hidden: true });
     this.more = element("div");
-    this.element = element("div", {}, this.answer, this.more);
+    this.element = element("div", {}, this.answer, this.unknown, this.more);
   }
 
   async show(texts, signal) {
@@ -18,9 +20,14 @@ export class Classification {
     const own = texts.slice(0, names.length);
     if (own.some(text => !text.trim())) return this.clear();
     const inputs = Object.fromEntries(names.map((name, i) => [name, own[i]]));
-    const asked = [this.model.predict("serving_default", inputs, signal), ...own.map((text, i) => this.#parse(text, own.length > 1 ? PLACES[i] : "", signal))];
-    const [{ label, classes, probabilities }, ...parses] = await Promise.all(asked);
+    const asked = [
+      this.model.predict("serving_default", inputs, signal),
+      Promise.all(own.map(text => this.#unknownWords(text, signal))),
+      ...own.map((text, i) => this.#parse(text, own.length > 1 ? PLACES[i] : "", signal)),
+    ];
+    const [{ label, classes, probabilities }, unknown, ...parses] = await Promise.all(asked);
     this.answer.textContent = label;
+    this.#showUnknown(unknown.flat());
     const players = element("div", { class: "players" }, ...parses);
     this.more.replaceChildren(probabilityTable(classes, probabilities), players);
   }
@@ -28,6 +35,19 @@ export class Classification {
   clear() {
     this.answer.textContent = "";
     this.more.replaceChildren();
+    this.#showUnknown([]);
+  }
+
+  // Models that were exported by earlier versions have no signature "words".
+  async #unknownWords(text, signal) {
+    if (!this.model.signatures.words) return [];
+    const { words, written } = await this.model.predict("words", { text }, signal);
+    return written.filter((_, i) => words[i] === UNKNOWN);
+  }
+
+  #showUnknown(words) {
+    this.unknown.hidden = !words.length;
+    this.unknown.textContent = `Not in its vocabulary: ${[...new Set(words)].join(" ")}`;
   }
 
   // A player of the tree that the model made, or was given; null if there is none.

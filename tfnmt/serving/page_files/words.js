@@ -1,6 +1,7 @@
 // From a model's tokens to the words that a reader sees.
 
-const UNKNOWN = "<unk>", END = "</s>", WORD_MARK = "▁";
+export const UNKNOWN = "<unk>";
+const END = "</s>", WORD_MARK = "▁";
 // A word with its apostrophes and hyphens, a number with its separators, or any other character.
 const WORD = /<unk>|[\p{L}\p{M}\p{N}]+(?:['’.,:-][\p{L}\p{M}\p{N}]+)*|\S/gu;
 

@@ -17,7 +17,7 @@ class UnknownTokens:
     """Counts those of the texts that it is given.
 
     Args:
-        tokenizer: of the source.
+        tokenizer: of what the model reads.
     """
 
     def __init__(self, tokenizer: Tokenizer):
