@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import subprocess
 import threading
 import time
 
@@ -16,6 +17,7 @@ from tfnmt.serving.files import register
 from tfnmt.serving.limits import Limits
 from tfnmt.serving.options import Address, BatchingOptions, ServerOptions
 from tfnmt.serving.server import serve
+from tfnmt.serving.tls import Certificate
 from tfnmt.text.tokenizers import END, SubwordTokenizer, WordTokenizer
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.search_configuration import SearchConfiguration
@@ -107,6 +109,20 @@ def echoes(tmp_path_factory):
             echo, str(paths[-1]), {key: function.get_concrete_function() for key, function in echo.functions.items()}
         )
     return paths
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory):
+    """A certificate of this machine, signed by itself."""
+    if not shutil.which("openssl"):
+        pytest.skip("there is no openssl to make a certificate with")
+    folder = tmp_path_factory.mktemp("certificate")
+    signed = Certificate(folder / "chain.pem", folder / "key.pem")
+    names = "subjectAltName=DNS:localhost,IP:127.0.0.1"
+    command = ["openssl", "req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+    command += ["-keyout", signed.key, "-out", signed.chain, "-days", "2", "-subj", "/CN=localhost", "-addext", names]
+    subprocess.run(command, check=True, capture_output=True)
+    return signed
 
 
 class FakeVersion:

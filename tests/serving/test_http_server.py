@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import ssl
 
 import pytest
 
@@ -49,20 +50,20 @@ class Echo:
         await send({"type": "http.response.body", "body": body})
 
 
-def served(clients, **options):
+def served(clients, certificate=None, **options):
     """The result of `await clients(connect, application, server)`, and the server stopped after it."""
     limits = Limits(**PATIENT | options)
 
     async def main():
         application = Echo()
         with listening("127.0.0.1", 0, limits) as listener:
-            server = HttpServer(application, ServerOptions(limits=limits, access_log=True))
+            server = HttpServer(application, ServerOptions(limits=limits, certificate=certificate, access_log=True))
             serving = asyncio.create_task(server.serve([listener]))
 
             connections = []  # one that nobody refers to is closed
 
-            async def connect(beginning=b""):
-                connections.append(await asyncio.open_connection(*listener.getsockname()))
+            async def connect(beginning=b"", context=None):
+                connections.append(await asyncio.open_connection(*listener.getsockname(), ssl=context))
                 connections[-1][1].write(beginning)
                 return connections[-1]
 
@@ -160,6 +161,30 @@ def test_connections_are_limited():
 
     text = served(clients, connections=2)
     assert answer(text) == (503, b'{"error": "the server has 2 connections, and takes no more"}')
+
+
+def test_a_tls_handshake_must_be_done_in_time(certificate):
+    async def clients(connect, application, server):
+        reader, _ = await connect()  # and not a byte of a handshake
+        return await reader.read()  # until the server closes
+
+    assert served(clients, certificate, head_seconds=0.05) == b""
+
+
+def test_tls_handshakes_are_limited(certificate):
+    """Apart from the connections that have theirs done, which are answered with 503 where they are too many."""
+
+    async def clients(connect, application, server):
+        context = ssl.create_default_context(cafile=certificate.chain)
+        kept, _ = await connect(WHOLE, context)
+        await kept.readuntil(b"body")
+        refused, _ = await connect(b"", context)
+        assert answer(await refused.read())[0] == 503
+        await connect()
+        one_too_many, _ = await connect()
+        return await one_too_many.read()
+
+    assert served(clients, certificate, connections=1) == b""
 
 
 def test_a_client_that_does_not_read_its_answer_is_dropped():

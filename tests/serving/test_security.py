@@ -1,8 +1,6 @@
 """Who may do what: the administrator's token, certificates, what the page may load, and the log of requests."""
 
 import re
-import shutil
-import subprocess
 
 import grpc
 import pytest
@@ -84,19 +82,6 @@ def test_a_token_is_read_from_a_file(tmp_path):
             read_token(path)
     with pytest.raises(UserError, match="other: cannot be read as a token"):
         read_token(tmp_path / "other")
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    if not shutil.which("openssl"):
-        pytest.skip("there is no openssl to make a certificate with")
-    folder = tmp_path_factory.mktemp("certificate")
-    made = Certificate(folder / "chain.pem", folder / "key.pem")
-    names = "subjectAltName=DNS:localhost,IP:127.0.0.1"
-    command = ["openssl", "req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
-    command += ["-keyout", made.key, "-out", made.chain, "-days", "2", "-subj", "/CN=localhost", "-addext", names]
-    subprocess.run(command, check=True, capture_output=True)
-    return made
 
 
 def test_tls(served, certificate):

@@ -52,6 +52,30 @@ class HttpServer(uvicorn.Server):
             ssl_context_factory=(lambda *_: context) if context else None,
         )
         super().__init__(config)
+        self._handshakes: set[asyncio.Task] = set()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen at these sockets. A TLS handshake has as much time as the head of a request."""
+        loop, context, backlog = asyncio.get_running_loop(), self.config.ssl, self.config.backlog
+        create = self._create_encrypted if context else self._create_protocol
+        seconds = self._limits.head_seconds if context else None
+        self.servers = [
+            await loop.create_server(create, sock=each, backlog=backlog, ssl=context, ssl_handshake_timeout=seconds)
+            for each in sockets or []
+        ]
+        self.started = True
+
+    def _create_protocol(self):
+        return self.config.http_protocol_class(config=self.config, server_state=self.server_state, app_state={})
+
+    def _create_encrypted(self):
+        """For a connection that has just been accepted: its handshake begins, as long as there are not too many."""
+        task: Any = asyncio.current_task()  # asyncio's, which ends with the handshake, also with one that fails
+        if len(self._handshakes) >= self._limits.connections:
+            task.cancel()  # which closes the connection
+        self._handshakes.add(task)
+        task.add_done_callback(self._handshakes.discard)
+        return self._create_protocol()
 
     async def _answer(self, scope, receive, send):
         start = time.perf_counter()

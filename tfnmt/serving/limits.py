@@ -23,11 +23,13 @@ class Limits:
     """What a client may take. A time is a whole, however the client spreads its bytes over it."""
 
     connections: int = 1000
-    """HTTP connections at the same time; further ones are answered with 503."""
+    """HTTP connections at the same time; further ones are answered with 503. By HTTPS as many more may still be at
+    their TLS handshake; further ones are closed."""
     calls: int = 500
     """gRPC calls at the same time; further ones are answered with RESOURCE_EXHAUSTED."""
     head_seconds: float = 10.0
-    """From the first byte of a request until its head is complete; from a new connection until the first byte."""
+    """From the first byte of a request until its head is complete; from a new connection until the first byte;
+    for a TLS handshake."""
     body_seconds: float = 30.0
     """From the head of a request until it is complete."""
     idle_seconds: float = 75.0
