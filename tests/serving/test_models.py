@@ -3,7 +3,10 @@
 import asyncio
 import weakref
 
+import grpc
 import pytest
+from google.protobuf import text_format
+from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
 
 from tests.serving.conftest import FakeVersion
 from tfnmt.errors import UserError
@@ -103,6 +106,31 @@ def test_another_folder_of_the_same_version_is_served_in_its_place(folder):
         (folder / "models.config").write_text(f"model_config_list {{ {entry('a', base_path='c')} }}")
         await models.update()
         assert models.find("a").path == folder / "b" / "2"  # until there is something there
+
+    asyncio.run(main())
+
+
+def test_a_reload_fails_where_a_new_model_does_not_load(folder):
+    """What loads is served, what is no longer listed is not, and what is not new is not looked at."""
+    for version in ("c/1", "c/2", "d/1"):
+        (folder / version).mkdir(parents=True)
+    for version in ("c/1", "c/2"):
+        (folder / version / "broken").touch()
+    entries = "".join(entry(name, base_path=name) for name in "acde")
+    config = text_format.Parse(f"model_config_list {{ {entries} }}", ModelServerConfig())
+
+    async def main():
+        models = Models(folder, load_version)
+        await models.update()
+        with pytest.raises(RequestError) as caught:
+            await models.reload(config)
+        assert caught.value.code == grpc.StatusCode.UNKNOWN
+        assert caught.value.message == (
+            "Some models did not become available: c, e; they are loaded once their folders are mended. "
+            "c, version 2: ValueError: broken; e: no version to serve in e"
+        )
+        assert models.available() == {"a": [2], "c": [], "d": [1], "e": []}
+        await models.reload(config)
 
     asyncio.run(main())
 

@@ -46,6 +46,8 @@ def server(echoes, tmp_path_factory):
     directory = tmp_path_factory.mktemp("saved_models")
     for number, saved in enumerate(echoes, start=1):
         publish(saved, directory, "echo", number)
+    (directory / "broken" / "1").mkdir(parents=True)
+    (directory / "broken" / "1" / "saved_model.pb").touch()
     (directory / "models.config").write_text(
         'model_config_list { config { name: "echo" base_path: "/models/echo" model_platform: "tensorflow"'
         ' model_version_policy { all {} } version_labels { key: "stable" value: 1 } } }'

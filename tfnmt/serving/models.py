@@ -14,7 +14,7 @@ from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
 
 from tfnmt.errors import UserError
 from tfnmt.serving.files import MODELS, base_path, models_problem, read_models, version_numbers
-from tfnmt.serving.requests import failed_precondition, invalid
+from tfnmt.serving.requests import failed, failed_precondition, invalid
 from tfnmt.serving.served_model import ServedModel, State, no_versions, unknown
 from tfnmt.serving.versions import Version
 
@@ -112,7 +112,8 @@ class Models:
         """Serve the models of this configuration until models.config changes.
 
         Raises:
-            RequestError: it has no list of models, or one that is refused.
+            RequestError: it has no list of models, or one that is refused, or no version of a model that is new in it
+                can be loaded. In the last case, as in TensorFlow Serving, the configuration counts nevertheless.
         """
         if config.WhichOneof("config") != "model_config_list":
             only = "Only ModelConfigList is currently supported"
@@ -122,8 +123,14 @@ class Models:
             raise invalid(problem)
         async with self._lock:
             self._check_labels(config)
+            before = self._models
             self._configure(config)
             await self._update_models()
+            missing = {n: model for n, model in self._models.items() if n not in before and not model.available}
+        if missing:
+            names = f"Some models did not become available: {', '.join(missing)}"
+            reasons = "; ".join(model.problem for model in missing.values())
+            raise failed(f"{names}; they are loaded once their folders are mended. {reasons}")
 
     def _check_labels(self, config):
         """As TensorFlow Serving: while it runs, a label is for a version that is available."""

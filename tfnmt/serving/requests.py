@@ -21,6 +21,7 @@ HTTP_STATUS = {
     grpc.StatusCode.FAILED_PRECONDITION: 400,
     grpc.StatusCode.NOT_FOUND: 404,
     grpc.StatusCode.RESOURCE_EXHAUSTED: 413,
+    grpc.StatusCode.UNKNOWN: 500,
     grpc.StatusCode.INTERNAL: 500,
     grpc.StatusCode.UNAVAILABLE: 503,
 }
@@ -62,6 +63,11 @@ def invalid(message: str) -> RequestError:
 def failed_precondition(message: str) -> RequestError:
     """The server is not in the state that the request needs: HTTP 400."""
     return RequestError(grpc.StatusCode.FAILED_PRECONDITION, message)
+
+
+def failed(message: str) -> RequestError:
+    """What was to be done was tried in vain; TensorFlow Serving's code for that: HTTP 500."""
+    return RequestError(grpc.StatusCode.UNKNOWN, message)
 
 
 def not_found(message: str) -> RequestError:

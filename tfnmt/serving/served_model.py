@@ -33,6 +33,14 @@ class ServedModel:
         return LOADING if self.loading else READY if self.available else UNAVAILABLE
 
     @property
+    def problem(self) -> str:
+        """Why no version is available: what is wrong with the newest, or that there is none."""
+        if not self.states:
+            return f"{self.config.name}: no version to serve in {self.config.base_path}"
+        newest = max(self.states)
+        return f"{self.config.name}, version {newest}: {self.states[newest][1]}"
+
+    @property
     def maximum_versions(self) -> int | None:
         """How many versions the version policy keeps; None for all."""
         policy = self.config.model_version_policy
