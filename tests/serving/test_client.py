@@ -24,8 +24,11 @@ def answering():
         left = list(answers)
 
         class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):  # noqa: N802
+                self.do_POST()
+
             def do_POST(self):  # noqa: N802
-                self.rfile.read(int(self.headers["Content-Length"]))
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 status, answer = left.pop(0)
                 time.sleep(answer.pop("seconds", 0))
                 body = answer.get("page", json.dumps(answer)).encode()
@@ -33,6 +36,8 @@ def answering():
                 self.send_header("Content-Length", str(len(body) + answer.get("missing", 0)))
                 if status == 503 and "after" in answer:
                     self.send_header("Retry-After", answer["after"])
+                if "location" in answer:
+                    self.send_header("Location", answer["location"])
                 self.end_headers()
                 with contextlib.suppress(BrokenPipeError):  # of a client that did not wait
                     self.wfile.write(body)
@@ -125,6 +130,43 @@ def test_an_answer_that_is_no_json_is_told(answering):
     url, _ = answering((200, {"page": "<html>"}))
     with connect(url) as client, pytest.raises(PredictError, match="200: the answer is no JSON: '<html>'"):
         client.predict("m", {"text": ["x"]})
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda client: client.predict("m", {"text": ["x"]}),
+        lambda client: client.signatures("m"),
+        lambda client: client.status("m"),
+    ],
+)
+@pytest.mark.parametrize("of_another_service", ['{"status": "up"}', "[]", '{"outputs": 1, "metadata": "x"}'])
+def test_an_answer_of_another_service_is_told(answering, call, of_another_service):
+    url, _ = answering((200, {"page": of_another_service}))
+    with connect(url) as client, pytest.raises(PredictError) as caught:
+        call(client)
+    assert caught.value.message == f"the answer is no model's: {of_another_service!r}; is it a server of models?"
+
+
+@pytest.mark.parametrize(
+    "location, told",
+    [
+        ("https://other:8501/v1/models/m:predict", "https://other:8501"),
+        ("https://other/login?of=m", "https://other/login?of=m"),
+        ("/below/v1/models/m:predict", "{url}/below"),
+        ("http://[", None),
+    ],
+)
+@pytest.mark.parametrize("status", [301, 307])
+def test_a_redirect_is_told_and_not_followed(answering, status, location, told):
+    url, left = answering((status, {"location": location}), RIGHT)
+    with connect(url, retries=0) as client, pytest.raises(PredictError) as caught:
+        client.predict("m", {"text": ["x"]})
+    if told is None:
+        assert caught.value.status == "INVALID_ARGUMENT"
+    else:
+        assert str(caught.value) == f"{status}: the server redirects to {told.format(url=url)}: use that address"
+    assert len(left) == 1
 
 
 def test_the_deadline_includes_all_retries(answering):

@@ -21,7 +21,7 @@ class RestClient(Client):
 
     def _predict(self, model, inputs, signature, version):
         body = {"signature_name": signature, "inputs": inputs}
-        outputs = self._call("POST", f"{_path(model, version)}:predict", body)["outputs"]
+        outputs = self._call("POST", f"{_path(model, version)}:predict", _outputs, body)
         if isinstance(outputs, dict):
             return outputs
         (name,) = self.signatures(model, version)[signature]["outputs"]  # REST leaves out the name of a single output
@@ -29,27 +29,23 @@ class RestClient(Client):
 
     def signatures(self, model: str, version: int | None = None) -> dict[str, dict[str, list[str]]]:
         """{signature: {"inputs": [name, ...], "outputs": [name, ...]}}."""
-        described = self._call("GET", f"{_path(model, version)}/metadata")
-        definitions = described["metadata"]["signature_def"]["signature_def"]
-        return {
-            name: {side: sorted(definition[side]) for side in ("inputs", "outputs")}
-            for name, definition in sorted(definitions.items())
-            if not name.startswith("__")
-        }
+        return self._call("GET", f"{_path(model, version)}/metadata", _signatures)
 
     def status(self, model: str) -> dict[int, str]:
         """{version: state}, such as {3: "AVAILABLE"}."""
-        states = self._call("GET", _path(model, None))["model_version_status"]
-        return {int(each["version"]): each["state"] for each in states}
+        return self._call("GET", _path(model, None), _states)
 
     def close(self) -> None:
         """End the connections."""
         self._session.close()
 
-    def _call(self, method, path, body=None):
+    def _call(self, method, path, read, body=None):
+        """What `read` makes of the answer's JSON."""
+
         def attempt(seconds):
+            options = {"timeout": max(seconds, 0.001), "allow_redirects": False}  # a POST would become a GET
             try:
-                response = self._session.request(method, self._url + path, json=body, timeout=max(seconds, 0.001))
+                response = self._session.request(method, self._url + path, json=body, **options)
             except requests.Timeout as error:
                 raise PredictError("DEADLINE_EXCEEDED", f"no answer from {self._url} in time") from error
             except requests.exceptions.SSLError as error:
@@ -58,8 +54,11 @@ class RestClient(Client):
                 raise RetryableError(PredictError("UNAVAILABLE", f"{self._url} cannot be reached")) from error
             except ValueError as error:  # of requests and of urllib3, for host names that cannot be
                 raise PredictError("INVALID_ARGUMENT", f"{self._url} is no address: {error}") from error
+            if response.is_redirect:
+                address = response.next.url.removesuffix(path)
+                raise PredictError(response.status_code, f"the server redirects to {address}: use that address")
             if response.ok:
-                return _json(response)
+                return _read(response, read)
             problem = PredictError(response.status_code, _message(response))
             if response.status_code not in (429, 502, 503):
                 raise problem
@@ -69,12 +68,36 @@ class RestClient(Client):
         return self.retry(attempt)
 
 
-def _json(response):
+def _read(response, read):
+    kind = "JSON"
     try:
-        return response.json()
-    except ValueError as error:
-        message = f"the answer is no JSON: {response.text.strip()[:60]!r}; is it a server of models?"
+        answer = response.json()
+        kind = "model's"
+        return read(answer)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:  # no JSON, or of another form
+        message = f"the answer is no {kind}: {response.text.strip()[:60]!r}; is it a server of models?"
         raise PredictError(response.status_code, message) from error
+
+
+def _outputs(answer):
+    """A list for each output by name, or that of a single output."""
+    outputs = answer["outputs"]
+    if not isinstance(outputs, dict | list):
+        raise TypeError
+    return outputs
+
+
+def _signatures(answer):
+    definitions = answer["metadata"]["signature_def"]["signature_def"]
+    return {
+        name: {side: sorted(definition[side]) for side in ("inputs", "outputs")}
+        for name, definition in sorted(definitions.items())
+        if not name.startswith("__")
+    }
+
+
+def _states(answer):
+    return {int(each["version"]): each["state"] for each in answer["model_version_status"]}
 
 
 def _path(model, version):
