@@ -21,6 +21,7 @@ from tests.serving.conftest import Running, publish
 from tfnmt.errors import UserError
 from tfnmt.serving.client import PredictError, connect
 from tfnmt.serving.http_server import listening
+from tfnmt.serving.json_tensors import format_response
 from tfnmt.serving.limits import Limits
 from tfnmt.serving.options import Address, BatchingOptions, ServerOptions, batching_options
 from tfnmt.serving.server import run_server
@@ -137,6 +138,29 @@ def test_json_by_rows_and_by_columns(server):
     assert post(server, "echo:predict", {"instances": rows} | pair) == expected
     both = {"source": ["a", "c"], "target": ["b", "d"]}
     assert post(server, "echo:predict", {"inputs": both} | pair) == (200, {"outputs": ["a|b", "c|d"]})
+
+
+@pytest.mark.parametrize("text", ["YQ", "Y Q==\n"])
+def test_base64_as_tensorflow_serving_reads_it(server, text):
+    """Without padding, and with white space."""
+    expected = {"translation": "one:a", "score": 1.0}
+    answer = post(server, "echo:predict", {"instances": [{"b64": text}]})
+    assert answer == (200, {"predictions": [expected]})
+
+
+def test_strings_whose_name_ends_in_bytes_are_answered_in_base64():
+    raw = np.array([[b"\xff", b"a"], [b"", "ä".encode()]], object)
+    encoded = [[{"b64": "/w=="}, {"b64": "YQ=="}], [{"b64": ""}, {"b64": "w6Q="}]]
+    sizes = np.array([3, 4])
+    texts = [["\ufffd", "a"], ["", "ä"]]
+    for outputs, by_rows, expected in (
+        ({"raw_bytes": raw}, True, {"predictions": encoded}),
+        ({"raw_bytes": raw}, False, {"outputs": encoded}),
+        ({"raw_bytes": raw, "of_bytes": sizes}, False, {"outputs": {"raw_bytes": encoded, "of_bytes": [3, 4]}}),
+        ({"raw_bytes": raw, "bytes": raw}, True,
+         {"predictions": [{"raw_bytes": each, "bytes": text} for each, text in zip(encoded, texts, strict=True)]}),
+    ):  # fmt: skip
+        assert json.loads(format_response(outputs, by_rows)) == expected
 
 
 @pytest.mark.parametrize(

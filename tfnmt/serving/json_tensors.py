@@ -59,12 +59,15 @@ def parse_request(
 
 
 def format_response(outputs: dict[str, np.ndarray], by_rows: bool) -> bytes:
-    """The body of a response: "predictions" row by row, or "outputs"."""
+    """The body of a response: "predictions" row by row, or "outputs".
+
+    As in TensorFlow Serving, strings are bytes, and so {"b64": "..."}, where the output's name ends in "_bytes".
+    """
     return to_json(_response(outputs, by_rows))
 
 
 def _response(outputs, by_rows):
-    columns = {name: _as_lists(array) for name, array in outputs.items()}
+    columns = {name: _as_lists(name, array) for name, array in outputs.items()}
     if len(columns) == 1:  # of one output, the name is left out
         (values,) = columns.values()
         return {"predictions" if by_rows else "outputs": values}
@@ -116,17 +119,28 @@ def _as_bytes(value):
             raise ValueError("half of a surrogate pair is not a character") from None
     if isinstance(value, dict) and set(value) == {"b64"} and isinstance(value["b64"], str):
         try:
-            return base64.b64decode(value["b64"], validate=True)
+            digits = "".join(value["b64"].split())  # white space and no padding: as TensorFlow Serving
+            return base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True)
         except (binascii.Error, ValueError):
             raise ValueError("'b64' is not base64") from None
     raise ValueError('expected a list of strings, each as text or as {"b64": "..."}')
 
 
-def _as_lists(array):
+def _as_lists(name, array):
     values = array.tolist()
-    return _as_text(values) if array.dtype == object else values
+    if array.dtype != object:
+        return values
+    return _each(_as_base64 if name.endswith("_bytes") else _as_text, values)
+
+
+def _each(convert, value):
+    """Nested lists of bytes as such of what `convert` makes of bytes."""
+    return convert(value) if isinstance(value, bytes) else [_each(convert, part) for part in value]
 
 
 def _as_text(value):
-    """Nested lists of bytes as such of text."""
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else [_as_text(each) for each in value]
+    return value.decode("utf-8", "replace")
+
+
+def _as_base64(value):
+    return {"b64": base64.b64encode(value).decode("ascii")}
