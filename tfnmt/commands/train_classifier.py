@@ -31,10 +31,12 @@ from tfnmt.translation.presets import find_preset
 def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
     keys = describe(*dict(CLASSIFIER_PRESETS["tiny"]).values())
-    parser.epilog = f"keys of --set, with their values in the preset tiny:\n{keys}"
+    parser.epilog = f"keys of --set, with their values in the preset tiny; --dry-run prints those of a run:\n{keys}"
     add_directory_options(parser)
-    parser.add_argument("--task", choices=TASKS, help="what is classified; sst2: two classes")
-    parser.add_argument("--encoder", choices=ENCODERS, help="what makes a vector of a sentence")
+    parser.add_argument(
+        "--task", choices=TASKS, help="what is classified; sst2: two classes (a new run needs it, here or in --config)"
+    )
+    parser.add_argument("--encoder", choices=ENCODERS, help="what makes a vector of a sentence (likewise)")
     parser.add_argument("--preset", metavar="NAME", help=f"one of {', '.join(CLASSIFIER_PRESETS)} (default: tiny)")
     parser.add_argument("--train", nargs="+", metavar="F", help="training examples (default: the sample corpus)")
     parser.add_argument("--dev", nargs="+", metavar="F", help="examples by which the best weights are chosen")

@@ -26,8 +26,8 @@ from tfnmt.translation.presets import PRESETS, Preset, find_preset
 
 def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
-    keys = describe(*dict(PRESETS["multi30k"]).values())
-    parser.epilog = f"keys of --set, with their values in the preset multi30k:\n{keys}"
+    keys = describe(*dict(PRESETS["tiny"]).values())
+    parser.epilog = f"keys of --set, with their values in the preset tiny; --dry-run prints those of a run:\n{keys}"
     add_directory_options(parser)
     parser.add_argument("--preset", metavar="NAME", help=f"one of {', '.join(PRESETS)} (default: tiny)")
     add_parallel_files(parser)
