@@ -132,6 +132,27 @@ def test_other_files_stay(task, inputs, tmp_path):
         do(task, inputs, output / "c")
 
 
+def test_other_reports_of_problems_stay(task, inputs, tmp_path):
+    output = tmp_path / "output"
+    output.mkdir()
+    (output / "c.problems").write_text("mine")
+    with pytest.raises(UserError, match=r"c\.problems: is there already, and not of this corpus"):
+        do(task, inputs, output)
+    assert [path.name for path in output.iterdir()] == ["c.problems"]
+
+
+def test_no_output_is_the_report_of_another(task, inputs, tmp_path):
+    """Neither in one command, nor in one that goes on."""
+    named_as_a_report = tmp_path / "c.problems"
+    named_as_a_report.touch()
+    complaint = "the output of c.problems would be the report on c; rename one"
+    for first in ([named_as_a_report, *inputs], [named_as_a_report], inputs):
+        output = tmp_path / f"output-{len(first)}"
+        with pytest.raises(UserError, match=complaint):
+            do(task, first, output, at_most=1)
+            do(task, [named_as_a_report, *inputs], output)
+
+
 def test_a_command_that_came_to_nothing_leaves_nothing(task, inputs, tmp_path):
     assert do(task, inputs[2:3], tmp_path / "output", at_most=0) == []
     assert not (tmp_path / "output").exists()

@@ -34,24 +34,34 @@ def open_folder(folder: str | Path, task: Task, inputs: Sequence[Path]) -> Itera
     """The output folder of a corpus, begun or continued; no other process writes there meanwhile.
 
     Raises:
-        UserError: it cannot be made, belongs to another task, or has files of these names that are not of the corpus.
+        UserError: it cannot be made, belongs to another task, or has files of these names that are not of the corpus;
+            or an input is named as the report on another one's problems.
     """
     folder = Path(folder)
     with lock_directory(folder):
         now = CorpusRecord.of(task, inputs)
         before = CorpusRecord.read(folder)
         record = now if before is None else before.continued(now, folder)
+        _require_own_names(record.inputs)
         known = {} if before is None else before.inputs
         for path in inputs:
             _make_room(folder, path, known.get(path.name), now.inputs[path.name])
         yield CorpusFolder(folder, inputs, task.shard_lines, record)
 
 
+def _require_own_names(names):
+    """Raise `UserError` if an output would be the report on the problems of another input file."""
+    for name in names:
+        if name + PROBLEMS in names:
+            raise UserError(f"the output of {name}{PROBLEMS} would be the report on {name}; rename one")
+
+
 def _make_room(folder, path, before, now):
     """Remove what was written for an input file that has changed since."""
     output = folder / path.name
-    if before is None and (output.exists() or path.name in (RECORD, UNFINISHED)):
-        raise UserError(f"{output}: is there already, and not of this corpus: name another --output")
+    for file in (output, _problems(output)):
+        if before is None and (file.exists() or file.name in (RECORD, UNFINISHED)):
+            raise UserError(f"{file}: is there already, and not of this corpus: name another --output")
     if before not in (None, now):
         logger.info("%s: has changed since it was read: it is done again", path)
         with file_errors(output, _WAY_OUT):
