@@ -340,9 +340,13 @@ def test_models_config_lists_every_model_once_and_keeps_edits(tmp_path, monkeypa
     (tmp_path / "batching.config").write_text("mine")
     export(EMPTY_SERVABLE, tmp_path, "a")
     assert (tmp_path / "models.config").read_text() == text and (tmp_path / "batching.config").read_text() == "mine"
+
+
+def test_a_broken_models_config_is_told_before_anything_is_written(tmp_path):
     (tmp_path / "models.config").write_text("model_config_list {")
     with pytest.raises(UserError, match="models.config: is broken: 1:19"):
         export(EMPTY_SERVABLE, tmp_path, "c")
+    assert [path.name for path in tmp_path.iterdir()] == ["models.config"]
 
 
 @pytest.mark.parametrize("name", ["", "../a", "a/b", ".a", "ä"])

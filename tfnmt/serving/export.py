@@ -12,7 +12,7 @@ import tensorflow as tf
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
 from tfnmt.errors import UserError
-from tfnmt.serving.files import check_name, register, version_numbers
+from tfnmt.serving.files import MODELS, check_name, read_models, register, version_numbers
 from tfnmt.serving.smaller_graphs import make_graphs_smaller
 
 DESCRIPTION, WARM_UP = "tfnmt.json", "tf_serving_warmup_requests"
@@ -55,9 +55,11 @@ def export(servable: Servable, output: str | Path, name: str) -> Path:
         The version's path.
 
     Raises:
-        UserError: the name cannot be a folder's, or the folder cannot be written.
+        UserError: the name cannot be a folder's, models.config is broken, or the folder cannot be written.
     """
     check_name(name)
+    if Path(output, MODELS).exists():
+        read_models(output)  # before the work: if it is broken, NAME could not be listed in the end
     folder = Path(output, name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
