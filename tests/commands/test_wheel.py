@@ -1,4 +1,4 @@
-"""The wheel: what it holds, and that it works where there is nothing else of this project."""
+"""The wheel and the sdist: what they hold, and that the wheel works where there is nothing else of this project."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import time
 import urllib.error
 import urllib.request
@@ -15,6 +16,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from hatchling.builders.sdist import SdistBuilder
 
 import tfnmt
 
@@ -32,13 +34,19 @@ def tracked_files():
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """The wheel built from a copy of the tracked files."""
-    copy, built = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("dist")
+def checkout(tmp_path_factory):
+    """A copy of the tracked files."""
+    copy = tmp_path_factory.mktemp("checkout")
     for name in tracked_files():
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, copy / name)
-    options = ["--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", built, copy]
+    return copy
+
+
+@pytest.fixture(scope="module")
+def wheel(checkout, tmp_path_factory):
+    built = tmp_path_factory.mktemp("dist")
+    options = ["--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", built, checkout]
     subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", *options], check=True)
     (path,) = built.iterdir()
     return path
@@ -69,6 +77,14 @@ def test_it_holds_the_library_and_the_programs_and_nothing_else(wheel):
     information = f"tfnmt-{tfnmt.__version__}.dist-info"
     assert {name for name in names if not name.startswith(information)} == code
     assert {f"{information}/METADATA", f"{information}/licenses/LICENSE"} <= set(names)
+
+
+def test_the_sdist_holds_all_that_is_tracked(checkout, tmp_path):
+    """The tests and the Makefile among it need the rest."""
+    (path,) = SdistBuilder(str(checkout)).build(directory=str(tmp_path), versions=["standard"])
+    with tarfile.open(path) as sdist:
+        names = {name.partition("/")[2] for name in sdist.getnames()}
+    assert names - {"PKG-INFO"} == set(tracked_files())
 
 
 def ready(rest):
