@@ -57,12 +57,14 @@ def book_html(folder: str | Path, pages: Sequence[str] = PAGES) -> str:
     Args:
         folder: where the pages are; their pictures are found from there.
         pages: file names.
+
+    Raises:
+        OSError: a page cannot be read.
     """
     folder, bodies, contents = Path(folder).resolve(), [], []
     for page in pages:
         name = Path(page).stem
-        with file_errors(folder / page):
-            text = (folder / page).read_text(encoding="utf-8")
+        text = (folder / page).read_text(encoding="utf-8")
         toc = TocExtension(slugify=lambda text, _, name=name: f"{name}--{slug(text)}")
         markdown = Markdown(extensions=["fenced_code", "tables", toc])
         body = markdown.convert(text)
@@ -105,7 +107,8 @@ def write_book(folder: str | Path, file: str | Path, pages: Sequence[str] = PAGE
     """Print the pages to a PDF.
 
     Raises:
-        UserError: a page is missing, the file cannot be written, or there is no Chromium.
+        OSError: a page cannot be read.
+        UserError: the file cannot be written, or there is no Chromium.
     """
     html = book_html(folder, pages)
     with tempfile.TemporaryDirectory() as temporary, open_browser(chromium) as browser:

@@ -3,9 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
-
-from tfnmt.errors import UserError
+from tests.commands.calls import start
 from tfnmt_programs.book import PAGES, book_html, write_book
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -52,6 +50,8 @@ def test_it_is_printed(browser, tmp_path, monkeypatch):
     assert printed.startswith(b"%PDF-") and b"/Outlines" in printed
 
 
-def test_a_page_that_is_missing(tmp_path):
-    with pytest.raises(UserError, match="none.md"):
-        book_html(tmp_path, ("none.md",))
+def test_a_page_that_is_missing_is_one_line(tmp_path):
+    """And TensorFlow, which is imported on the way, says nothing."""
+    process = start("book", "--output", tmp_path / "book.pdf", "--pages", tmp_path, text=True)
+    _, errors = process.communicate()
+    assert (process.returncode, errors) == (2, f"error: {tmp_path / PAGES[0]}: No such file or directory\n")

@@ -6,13 +6,12 @@ from typing import TextIO
 
 from tfnmt.commands.parser import CommandParser
 
-IMPORT_TENSORFLOW = False
-
 
 def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
     parser.add_argument("--output", required=True, metavar="F", help="the .pdf")
-    parser.add_argument("--pages", default="docs", metavar="DIR", help="the folder of the pages (default: docs)")
+    meaning = "the folder of the pages (default: docs, which only a checkout has)"
+    parser.add_argument("--pages", default="docs", metavar="DIR", help=meaning)
     parser.add_argument("--chromium", default="chromium", metavar="F", help="the browser (default: chromium)")
 
 
