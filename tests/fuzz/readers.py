@@ -136,16 +136,21 @@ def tokenizer(data: bytes, folder: Path) -> None:
 def zipped(data: bytes) -> bytes:
     """The arrays of a shortlist as an archive with right checksums."""
     archive = io.BytesIO()
+    names = "translations", "frequent", "target_vocabulary_size", "digests"
     with zipfile.ZipFile(archive, "w") as file:
-        for name, part in zip(("translations", "frequent", "target_vocabulary_size"), data.split(PARTS), strict=False):
+        for name, part in zip(names, data.split(PARTS), strict=False):
             file.writestr(f"{name}.npy", part)
     return archive.getvalue()
+
+
+SHORTLIST_TOKENIZERS = WordTokenizer(list("abcd")), WordTokenizer(list("abcde"))
+"""With 8 and 9 ids."""
 
 
 def shortlist(data: bytes, folder: Path) -> None:
     """A shortlist, or its arrays, which must then give candidates for any words of the model."""
     kind, data = choose(data, ["archive", "arrays"])
     loaded = load_shortlist(write(folder, "shortlist.npz", data if kind == "archive" else zipped(data)))
-    loaded.check(8, 9)
+    loaded.check(*SHORTLIST_TOKENIZERS)
     candidates = loaded.candidates(tf.constant([[4, 7, 0], [5, 0, 0]]), banned=[])
     assert tf.reduce_all((candidates.words >= 0) & (candidates.words < 9))

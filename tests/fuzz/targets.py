@@ -13,7 +13,7 @@ import tensorflow as tf
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 
 from tests.fuzz import readers
-from tests.fuzz.readers import PARTS, TOKENIZER
+from tests.fuzz.readers import PARTS, SHORTLIST_TOKENIZERS, TOKENIZER
 from tests.fuzz.servers import http, predict, rest
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizers import SubwordTokenizer
@@ -46,11 +46,12 @@ def of_array(array) -> bytes:
     return file.getvalue()
 
 
-def of_shortlist(translations, frequent, size=9) -> list[bytes]:
+def of_shortlist(translations, frequent, **digests) -> list[bytes]:
     """As an archive, and as arrays; see `readers.shortlist`."""
     file = io.BytesIO()
-    np.savez(file, translations=translations, frequent=frequent, target_vocabulary_size=size)
-    arrays = PARTS.join(of_array(np.asarray(array)) for array in (translations, frequent, size))
+    named = {"translations": translations, "frequent": frequent, "target_vocabulary_size": 9, **digests}
+    np.savez(file, **named)
+    arrays = PARTS.join(of_array(np.asarray(array)) for array in named.values())
     return [b"\0" + file.getvalue(), b"\1" + arrays]
 
 
@@ -136,7 +137,11 @@ TARGETS = {
     "tokenizer": Target(readers.tokenizer, [of_tokenizer(TOKENIZER), of_tokenizer(SUBWORDS)], [PARTS, *JSON]),
     "shortlist": Target(
         readers.shortlist,
-        [*of_shortlist(np.full([8, 2], 4), [5, 6]), *of_shortlist(np.zeros([8, 1]), np.zeros([0]))],
+        [
+            *of_shortlist(np.full([8, 2], 4), [5, 6]),
+            *of_shortlist(np.zeros([8, 1]), np.zeros([0])),
+            *of_shortlist(np.full([8, 2], 4), [5, 6], digests=[each.digest() for each in SHORTLIST_TOKENIZERS]),
+        ],
         [b"PK", PARTS, b"<i4", b">u8", b"(8, 2)", b"\xff" * 4],
     ),
     "rest": Target(rest, REQUESTS, [*PATHS, *JSON, b'"instances"', b'"inputs"', b'"signature_name"', b'{"b64": "']),

@@ -9,7 +9,7 @@ import tensorflow as tf
 from tests.translation.test_searcher import SOURCES, TEXTS, made, texts_of
 from tfnmt.errors import UserError
 from tfnmt.search.step import NEG_INF
-from tfnmt.text.tokenizers import END, PADDING, START
+from tfnmt.text.tokenizers import END, PADDING, START, WordTokenizer
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
 from tfnmt.translation.shortlist import SPECIAL, Shortlist, load_shortlist
@@ -107,9 +107,27 @@ def test_saved_and_loaded(model, tmp_path):
         Searcher(model, shortlist=other)
 
 
+def test_a_shortlist_of_another_model_is_refused_though_the_sizes_agree(model, tmp_path):
+    """By the digests of the tokenizers; a file without them, as older ones are, is known by the sizes alone."""
+    source, target = sizes(model)
+    words = model.target_tokenizer.vocabulary()
+    others = model.source_tokenizer, WordTokenizer([*words[1:], words[0]])
+    translations = np.zeros([source, 1])
+    for name, tokenizers in (("own", model.tokenizers), ("other", others)):
+        digests = [tokenizer.digest() for tokenizer in tokenizers]
+        Shortlist(translations, [4], target, digests).save(tmp_path / name)
+    Shortlist(translations, [4], target).save(tmp_path / "older")
+    for name in ("own", "older"):
+        Searcher(model, shortlist=load_shortlist(tmp_path / name))
+    with pytest.raises(UserError, match="the shortlist is of another target vocabulary than the model's; make one for"):
+        Searcher(model, shortlist=load_shortlist(tmp_path / "other"))
+
+
 @pytest.mark.parametrize(
     "change, complaint",
     [
+        ({"digests": ["a"]}, "is no shortlist; tfnmt make-shortlist makes one"),
+        ({"digests": [1, 2]}, "is no shortlist; tfnmt make-shortlist makes one"),
         ({"translations": [[3], [12]]}, "translations has ids from 3 to 12; allowed is 0 to 11"),
         ({"frequent": [-1, 5]}, "frequent has ids from -1 to 5; allowed is 0 to 11"),
         ({"translations": [3, 4]}, "is no shortlist; tfnmt make-shortlist makes one"),

@@ -48,5 +48,6 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     ):
         table, occurrences = translation_table(chunks, sizes[0], sizes[1], arguments.words_per_word)
     frequent = occurrences.argsort()[::-1][: arguments.frequent]
-    Shortlist(table, frequent, sizes[1]).save(arguments.output)
+    digests = [tokenizer.digest() for tokenizer in model.tokenizers]
+    Shortlist(table, frequent, sizes[1], digests).save(arguments.output)
     logger.info("%s: %d translations of each of %s words", arguments.output, arguments.words_per_word, f"{sizes[0]:,}")

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from tfnmt.files import digest
+
 PADDING, UNKNOWN, START, END = 0, 1, 2, 3
 SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>")
 
@@ -76,6 +78,10 @@ class Tokenizer(tf.Module):
             name + self.extension: self.asset(),
             name + ".json": (json.dumps(description, indent=2) + "\n").encode(),
         }
+
+    def digest(self) -> str:
+        """The digest of vocabulary and options, 256 bits in hexadecimal, by which another tokenizer is known."""
+        return digest(b"".join(self.files("").values())).hexdigest()
 
 
 def normalize(text: tf.Tensor, lowercase: bool) -> tf.Tensor:

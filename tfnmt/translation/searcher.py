@@ -68,8 +68,7 @@ class Searcher(tf.Module):
         require(not (shortlist and constraints), "constraints", len(constraints), allowed)
         self._further_constraints = tuple(constraints)
         if shortlist:
-            sides = self.ensemble.source_tokenizer, self.ensemble.target_tokenizer
-            shortlist.check(*(tokenizer.vocabulary_size for tokenizer in sides))
+            shortlist.check(self.ensemble.source_tokenizer, self.ensemble.target_tokenizer)
         self._banned = [PADDING, START, *([UNKNOWN] if c.no_unknown else []), *self._ids_of(c.banned_words)]
         for key in ("alignments", "replace_unknown", "coverage_penalty"):
             allowed = "false or 0 for a model without attention"

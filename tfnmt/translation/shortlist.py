@@ -17,7 +17,7 @@ from tfnmt.errors import UserError
 from tfnmt.files import atomic_write
 from tfnmt.search.ops import BLOCK
 from tfnmt.search.step import NEG_INF
-from tfnmt.text.tokenizers import END, PADDING, START, UNKNOWN
+from tfnmt.text.tokenizers import END, PADDING, START, UNKNOWN, Tokenizer
 
 SPECIAL = (PADDING, UNKNOWN, START, END)
 """First among all candidates, so that these ids are their positions too."""
@@ -45,22 +45,40 @@ class Shortlist(tf.Module):
         translations: int32 [source_vocabulary_size, K], ids of target words, 0 where there are fewer.
         frequent: int32 [F], ids of target words.
         target_vocabulary_size: ids of the target side.
+        digests: of the source and the target tokenizer, as `Tokenizer.digest` gives them. None, as in older files: not
+            known.
     """
 
-    def __init__(self, translations: np.ndarray, frequent: np.ndarray, target_vocabulary_size: int):
+    def __init__(
+        self,
+        translations: np.ndarray,
+        frequent: np.ndarray,
+        target_vocabulary_size: int,
+        digests: Sequence[str] | None = None,
+    ):
         super().__init__(name="shortlist")
         self.translations = tf.constant(translations, tf.int32)
         self.frequent = tf.constant(frequent, tf.int32)
         self.target_vocabulary_size = int(target_vocabulary_size)
+        self.digests = None if digests is None else tuple(digests)
 
-    def check(self, source_vocabulary_size: int, target_vocabulary_size: int) -> None:
-        """Raise `UserError` if it is of other vocabularies than these."""
+    def check(self, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer) -> None:
+        """Raise `UserError` if it is of other tokenizers than these; without digests, of other sizes."""
+        tokenizers = source_tokenizer, target_tokenizer
         sizes = self.translations.shape[0], self.target_vocabulary_size
-        if sizes != (source_vocabulary_size, target_vocabulary_size):
+        of_model = tuple(tokenizer.vocabulary_size for tokenizer in tokenizers)
+        if sizes != of_model:
             raise UserError(
                 f"the shortlist is of vocabularies of {sizes[0]} and {sizes[1]} words, the model's have"
-                f" {source_vocabulary_size} and {target_vocabulary_size}; make one for this model"
+                f" {of_model[0]} and {of_model[1]}; make one for this model"
             )
+        if self.digests is None:
+            return
+        for side, digest, tokenizer in zip(("source", "target"), self.digests, tokenizers, strict=True):
+            if digest != tokenizer.digest():
+                raise UserError(
+                    f"the shortlist is of another {side} vocabulary than the model's; make one for this model"
+                )
 
     @on_cpu
     def candidates(self, source: tf.Tensor, banned: Sequence[int], prefix: tf.Tensor | None = None) -> Candidates:
@@ -89,10 +107,14 @@ class Shortlist(tf.Module):
     def save(self, path: str | Path) -> None:
         """Write it to a file (.npz); the file is written whole or not."""
         with atomic_write(path, way_out="name another file") as part, open(part, "wb") as file:
-            size = self.target_vocabulary_size
-            np.savez_compressed(
-                file, translations=self.translations, frequent=self.frequent, target_vocabulary_size=size
-            )
+            arrays = {
+                "translations": self.translations,
+                "frequent": self.frequent,
+                "target_vocabulary_size": self.target_vocabulary_size,
+            }
+            if self.digests is not None:
+                arrays["digests"] = self.digests
+            np.savez_compressed(file, **arrays)
 
 
 def _are_among(ids, size):
@@ -111,15 +133,19 @@ def load_shortlist(path: str | Path) -> Shortlist:
             translations, frequent, size = (
                 np.asarray(arrays[name]) for name in ("translations", "frequent", "target_vocabulary_size")
             )
+            digests = np.asarray(arrays["digests"]).tolist() if "digests" in arrays else None
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or 'is no shortlist'}") from error
     except Exception as error:  # broken archives make zipfile and NumPy raise errors of many types
         raise UserError(f"{path}: is no shortlist; tfnmt make-shortlist makes one") from error
     are_integers = all(array.dtype.kind in "iu" for array in (translations, frequent, size))
     are_shaped = (translations.ndim, frequent.ndim, size.ndim) == (2, 1, 0)
-    if not are_integers or not are_shaped or size > np.iinfo(np.int32).max:
+    are_digests = digests is None or (
+        isinstance(digests, list) and len(digests) == 2 and all(isinstance(each, str) for each in digests)
+    )
+    if not are_integers or not are_shaped or not are_digests or size > np.iinfo(np.int32).max:
         raise UserError(f"{path}: is no shortlist; tfnmt make-shortlist makes one")
     for name, ids in (("translations", translations), ("frequent", frequent)):
         if ids.size and not 0 <= ids.min() <= ids.max() < size:
             raise UserError(f"{path}: {name} has ids from {ids.min()} to {ids.max()}; allowed is 0 to {int(size) - 1}")
-    return Shortlist(translations.astype(np.int32), frequent.astype(np.int32), int(size))
+    return Shortlist(translations.astype(np.int32), frequent.astype(np.int32), int(size), digests)
