@@ -7,7 +7,9 @@ from collections import Counter
 import pytest
 import tensorflow as tf
 
+from tfnmt.configuration import from_json
 from tfnmt.errors import UserError
+from tfnmt.text.tokenizer_configuration import TextConfiguration
 from tfnmt.text.tokenizers import (
     END,
     PADDING,
@@ -16,6 +18,7 @@ from tfnmt.text.tokenizers import (
     SubwordTokenizer,
     WordTokenizer,
     load_tokenizer,
+    make_tokenizers,
     tokenizer_from_config,
 )
 
@@ -137,6 +140,15 @@ def test_saved_files_restore_it(tokenizer, tmp_path):
     assert decoded(loaded, PLAIN) == decoded(tokenizer, PLAIN)
 
 
+def test_its_digest_is_that_of_its_vocabulary_and_its_options(tokenizer, tmp_path):
+    for name, content in tokenizer.files("words").items():
+        (tmp_path / name).write_bytes(content)
+    assert load_tokenizer(tmp_path, "words").digest() == tokenizer.digest()
+    options = tokenizer.options()
+    other = type(tokenizer).from_asset(tokenizer.asset(), options | {"lowercase": not options["lowercase"]})
+    assert other.digest() != tokenizer.digest()
+
+
 def test_its_configuration_restores_it(tokenizer):
     config = json.loads(json.dumps(tokenizer.get_config()))
     assert tokenizer_from_config(config).get_config() == tokenizer.get_config()
@@ -204,12 +216,29 @@ def test_too_large_a_subword_vocabulary_names_the_largest(model_type):
     with pytest.raises(UserError, match=r"5000 subwords is too large .* at most (\d+)") as raised:
         SubwordTokenizer.train(PLAIN, 5000, model_type)
     largest = int(str(raised.value).split("at most ")[1].split()[0])
+    assert str(raised.value).endswith("; lower vocabulary_size")
     assert SubwordTokenizer.train(PLAIN, largest, model_type).vocabulary_size == largest
 
 
 def test_too_small_a_subword_vocabulary_names_the_smallest():
-    with pytest.raises(UserError, match=r"10 subwords is too small .* characters alone need \d+"):
+    with pytest.raises(UserError, match=r"10 subwords is too small .* characters alone need \d+; raise vocab"):
         SubwordTokenizer.train(PLAIN, 10)
+
+
+@pytest.mark.parametrize("model_type", ["unigram", "bpe"])
+def test_rare_characters_stay_out_of_the_vocabulary(model_type):
+    """As the configuration says, by whose key the error names the way out; that of older models has no such key."""
+    lines = [*PLAIN * 40, "a 猫"]
+    configuration = TextConfiguration(tokenizer=model_type, vocabulary_size=60)
+    kept, left_out = (
+        make_tokenizers(configuration.replace(character_coverage=coverage), iter(lines), iter(lines), seed=1)[0]
+        for coverage in (1.0, 0.999)
+    )
+    assert UNKNOWN not in kept.encode(["猫"]).to_list()[0]
+    assert UNKNOWN in left_out.encode(["猫"]).to_list()[0]
+    assert from_json(TextConfiguration, {"vocabulary_size": 60}).character_coverage == 1
+    with pytest.raises(UserError, match=r"^character_coverage=0\.9: allowed is 0\.98 <= character_coverage <= 1$"):
+        configuration.replace(character_coverage=0.9)  # SentencePiece takes no less than that
 
 
 @pytest.mark.parametrize("lines", [[], ["", " "]])

@@ -76,7 +76,7 @@ class SubwordTokenizer(Tokenizer):
 
         Args:
             model_type: "unigram" (Kudo 2018) or "bpe" (Sennrich et al. 2016).
-            character_coverage: share of the text's characters in the vocabulary; rarer ones become "<unk>".
+            character_coverage: share of the text's characters in the vocabulary, 0.98 to 1; rarer ones become "<unk>".
             seed: of the sample of lines if there are more than a million.
 
         Raises:

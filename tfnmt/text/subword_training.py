@@ -63,12 +63,12 @@ def _explain(error: RuntimeError, vocabulary_size: int) -> Exception:
     if largest := re.search(r"Vocabulary size too high.*<= (\d+)", str(error)):
         return UserError(
             f"a vocabulary of {vocabulary_size} subwords is too large for this text: "
-            f"at most {largest[1]} can be learned from it"
+            f"at most {largest[1]} can be learned from it; lower vocabulary_size"
         )
     if smallest := re.search(r"smaller than required_chars\. \d+ vs (\d+)", str(error)):
         return UserError(
             f"a vocabulary of {vocabulary_size} subwords is too small for this text: "
-            f"its characters alone need {smallest[1]} (or lower character_coverage)"
+            f"its characters alone need {smallest[1]}; raise vocabulary_size, or lower character_coverage"
         )
     if "sentences_.empty()" in str(error) or "all_chars_count" in str(error):
         return UserError("no text to learn subwords from: every line is empty or over 4,192 bytes")

@@ -17,6 +17,13 @@ class TextConfiguration(Configuration):
         10_000, description="ids of each tokenizer at most; subwords: exactly", ge=5, le=10_000_000
     )
     joint_vocabulary: bool = Field(True, description="one tokenizer made from both sides' text")
+    character_coverage: float = Field(
+        1.0,
+        description="subwords only: part of the text's characters that the vocabulary has, the rarer ones are unknown;"
+        " 0.9995 for scripts of thousands of characters, such as Chinese and Japanese",
+        ge=0.98,  # SentencePiece takes no less
+        le=1,
+    )
     lowercase: bool = Field(False, description="lowercase all text before it is tokenized")
     split_punctuation: bool = Field(
         False, description="words only: part words from punctuation; false for text that is already tokenized"

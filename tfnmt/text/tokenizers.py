@@ -41,7 +41,9 @@ def _make(configuration: TextConfiguration, lines: Iterator[str], seed: int) -> 
     size, lowercase = configuration.vocabulary_size, configuration.lowercase
     if configuration.tokenizer == "words":
         return WordTokenizer.train(lines, size, lowercase, configuration.split_punctuation)
-    return SubwordTokenizer.train(lines, size, configuration.tokenizer, lowercase, seed=seed)
+    return SubwordTokenizer.train(
+        lines, size, configuration.tokenizer, lowercase, configuration.character_coverage, seed
+    )
 
 
 def tokenizer_from_config(config: dict) -> Tokenizer:
