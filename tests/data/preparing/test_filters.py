@@ -50,6 +50,22 @@ def test_half_the_letters_in_another_script():
     assert reasons(pairs) == ["kept"] * 4
 
 
+@pytest.mark.parametrize(
+    "text, script",
+    [
+        ("कि की कु कू के", "Devanagari"),
+        ("ကို မြို့ သို့ပြီး", "Myanmar"),
+        ("தமிழில் எழுதிய கேள்வி", "Tamil"),
+        ("بِسْمِ ٱللَّهِ", "Arabic"),  # with vowel signs, which Unicode counts to no script
+        ("e\u0302\u0301 o\u0302\u0309 a\u0306\u0301", "Latin"),  # with accents written apart
+    ],
+)
+def test_marks_count_as_letters(text, script):
+    assert reasons([(text, "A dog")], minimum_letters=1.0) == ["kept"]
+    assert reasons([(text, "A dog")], source_script=script, target_script="Latin") == ["kept"]
+    assert reasons([(text, "A dog")], source_script="Cyrillic") == ["script"]
+
+
 def test_pairs_do_not_influence_one_another():
     pairs = [("A dog", "A dog"), ("a" * 2000, "b" * 2000), ("A dog runs", "Ein Hund rennt"), (b"\xff", "b")]
     expected = ["identical", "length", "kept", "encoding"]

@@ -17,7 +17,11 @@ class FilterConfiguration(Configuration):
         ge=1,
     )
     minimum_letters: float = Field(
-        0.5, description="drop pairs with a side of whose characters a smaller part is letters", ge=0, le=1
+        0.5,
+        description="drop pairs with a side of whose characters a smaller part is letters and their marks, such as"
+        " vowel signs",
+        ge=0,
+        le=1,
     )
     source_script: str | None = Field(
         None, description="script of the source in Unicode, such as Latin; drop pairs with half the letters in others"

@@ -30,6 +30,8 @@ _RATIO_FREE_CHARACTERS = 40
 # Beside white space: control characters, those for private use, and the one that stands for what could not be decoded.
 _WHITE_SPACE = r"[\s\x0B\x{85}\p{Z}]+"
 _UNFIT = r"[\p{Cc}\p{Co}\x{FFFD}]"
+# Marks count as letters: they are the vowels of many scripts, such as Devanagari, and accents that are written apart.
+_NO_LETTERS = r"[^\p{L}\p{M}]+"
 
 
 def decode(lines: list[bytes]) -> tuple[pa.Array, np.ndarray]:
@@ -60,16 +62,15 @@ def outcomes(source: pa.Array, target: pa.Array, is_text: np.ndarray, configurat
     """
     sides = [pc.replace_substring_regex(side, _WHITE_SPACE, "") for side in (source, target)]
     lengths = [_array(pc.utf8_length(side)) for side in sides]
-    letters = [_count(side, "L") for side in sides]
+    words = [pc.replace_substring_regex(side, _NO_LETTERS, "") for side in sides]
+    letters = [_array(pc.utf8_length(side)) for side in words]
     shorter, longer = np.minimum(*lengths), np.maximum(*lengths)
     few_letters = [
         found < configuration.minimum_letters * length for found, length in zip(letters, lengths, strict=True)
     ]
     unfit = [_array(pc.match_substring_regex(side, _UNFIT)) for side in sides]
     scripts = configuration.source_script, configuration.target_script
-    foreign = [
-        _in_another_script(side, script, of_side) for side, script, of_side in zip(sides, scripts, letters, strict=True)
-    ]
+    foreign = [_in_another_script(side, script) for side, script in zip(words, scripts, strict=True)]
     dropped = {
         "encoding": ~is_text,
         "empty": shorter == 0,
@@ -93,18 +94,20 @@ def check_script(name: str | None) -> None:
         raise UserError(f"script {name!r}: Unicode has none of this name; Latin, Cyrillic, Han are some") from None
 
 
-def _in_another_script(side, script, letters):
-    """Of which strings at least half of the letters are of another script, bool [pairs]."""
+def _in_another_script(words, script):
+    """Of which strings of letters and marks at least half are of another script, bool [pairs]."""
     if script is None:
-        return np.zeros(len(side), bool)
-    return (2 * _count(side, script) <= letters) & (letters > 0)
+        return np.zeros(len(words), bool)
+    words = pc.replace_substring_regex(words, r"\p{Inherited}+", "")  # marks that go with letters of several scripts
+    letters = _array(pc.utf8_length(words))
+    return (2 * _count(words, script) <= letters) & (letters > 0)
 
 
-def _count(side, group):
-    """How many characters of each string are in a group that Unicode names. (Counting matches takes three times as
-    long as removing runs of the others.)
+def _count(side, script):
+    """How many characters of each string are of a script. (Counting matches takes three times as long as removing runs
+    of the others.)
     """
-    return _array(pc.utf8_length(pc.replace_substring_regex(side, rf"\P{{{group}}}+", "")))
+    return _array(pc.utf8_length(pc.replace_substring_regex(side, rf"\P{{{script}}}+", "")))
 
 
 def _array(column):
