@@ -76,6 +76,10 @@ def test_what_is_wrong_with_the_files_is_one_line(written, tmp_path):
         pairs_of(find_inputs([two], [one])[0])
     with pytest.raises(UserError, match=r"t\.tsv, line 2: 2 TABs"):
         pairs_of(find_inputs([written("t.tsv", "a\tb\na\tb\tc\n")], None)[0])
+    with pytest.raises(UserError, match=r"t\.tsv, line 2: 2 TABs"):  # one too many, and one too few after it
+        pairs_of(find_inputs([written("t.tsv", "a\tb\na\tb\tc\nabc\na\tb\n")], None)[0])
+    with pytest.raises(UserError, match=r"t\.tsv, line 1: 0 TABs"):
+        pairs_of(find_inputs([written("t.tsv", "abc\na\tb\tc\n")], None)[0])
     cut = written("cut.gz", "a\n" * 9999)
     with open(cut, "r+b") as file:
         file.truncate(30)
