@@ -1,6 +1,7 @@
 """Parallel files: the same pairs from every kind of file, and errors that name file and line."""
 
 import gzip
+import os
 
 import pytest
 
@@ -127,6 +128,19 @@ def test_missing_empty_and_broken_files(tmp_path):
         (tmp_path / name).write_bytes(data)
         with pytest.raises(UserError, match=rf"{name}: a broken or incomplete \.gz file"):
             check_parallel(source, tmp_path / name)
+
+
+@pytest.mark.parametrize("function", [check_parallel, read_parallel])
+def test_pipes_which_can_be_read_but_once_are_refused(function, tmp_path):
+    plain = write(tmp_path / "text.en", ["a"])
+    for is_source in (True, False):
+        reader, writer = os.pipe()
+        os.write(writer, b"a\n")
+        os.close(writer)
+        with open(reader):
+            files = [f"/dev/fd/{reader}", plain] if is_source else [plain, f"/dev/fd/{reader}"]
+            with pytest.raises(UserError, match="no file on a disk: .* read more than once, so unpack it first"):
+                function(*files)
 
 
 @pytest.mark.parametrize("function", [check_parallel, read_parallel, read_sides])

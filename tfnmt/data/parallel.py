@@ -4,6 +4,7 @@ Lines end with a line feed. Carriage returns and byte order marks are removed, s
 text.
 """
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,10 +27,10 @@ def check_parallel(source: str | Path, target: str | Path | None = None) -> int:
         target: file of their translations, line by line.
 
     Raises:
-        UserError: a file is missing, empty, .zst, broken or not UTF-8 (names the line), a line of a .tsv has not
-            exactly one TAB, or the files have different numbers of lines.
+        UserError: a file is missing, empty, .zst, a pipe, broken or not UTF-8 (names the line), a line of a .tsv has
+            not exactly one TAB, or the files have different numbers of lines.
     """
-    _refuse_zst(source, target)
+    _refuse_unreadable(source, target)
     if target is None:
         _require_tsv(source)
         return _check(source, tabs=1)
@@ -48,9 +49,9 @@ def read_parallel(source: str | Path, target: str | Path | None = None) -> tf.da
     """A dataset of the pairs (source, target), scalar strings, in order; arguments as for `check_parallel`.
 
     Raises:
-        UserError: a file is .zst.
+        UserError: a file is .zst or a pipe.
     """
-    _refuse_zst(source, target)
+    _refuse_unreadable(source, target)
     if target is not None:
         return tf.data.Dataset.zip(_text_chunks(source).unbatch(), _text_chunks(target).unbatch())
     _require_tsv(source)
@@ -107,11 +108,13 @@ def _require_tsv(path: str | Path) -> None:
         raise UserError(f"{path}: name the file of its translations too, or one .tsv file of source TAB target")
 
 
-def _refuse_zst(*paths: str | Path | None) -> None:
-    """TensorFlow would read the packed bytes as if they were the text."""
-    for path in paths:
-        if path is not None and Path(path).suffix == ".zst":
+def _refuse_unreadable(*paths: str | Path | None) -> None:
+    """TensorFlow would read packed bytes as if they were the text, and of a pipe nothing is left for a second time."""
+    for path in (path for path in paths if path is not None):
+        if Path(path).suffix == ".zst":
             raise UserError(f"{path}: sentence pairs are read from plain text or .gz; unpack it, or see tfnmt prepare")
+        if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+            raise UserError(f"{path}: no file on a disk: sentence pairs are read more than once, so unpack it first")
 
 
 def _check(path: str | Path, tabs: int | None = None) -> int:
