@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfnmt.data import pair_batches
 from tfnmt.data.pair_batches import (
     BatchingConfiguration,
     count_dropped,
@@ -168,6 +169,25 @@ def test_evaluation_keeps_every_pair_in_order():
     batches = as_lists(evaluation_batches(dataset(pairs), TOKENIZER, TOKENIZER, batch_size=8))
     assert sources(batches) == [source.strip() for source, _ in pairs]
     assert [len(source) for source, _, _ in batches] == [8] * 6 + [5]
+
+
+def test_evaluation_truncates_sources_alone():
+    pairs = [("1 " * 5, "2 " * 1000)]
+    ((source, target, labels),) = as_lists(evaluation_batches(dataset(pairs), TOKENIZER, TOKENIZER, 8, 3))
+    assert source == [[5] * 3 + [END]]
+    assert target == [[START] + [6] * 1000] and labels == [[6] * 1000 + [END]]
+
+
+def test_evaluation_of_long_targets_takes_no_more_memory(monkeypatch):
+    """Batches of them have fewer pairs, in the same order; one that is too long alone is truncated."""
+    monkeypatch.setattr(pair_batches, "LONGEST_TARGET", 11)
+    pairs = [("1", "1"), ("2", "2 " * 5), ("3", "3"), ("4", "4 " * 30), ("5", ""), ("6", "6")]
+    batches = evaluation_batches(dataset(pairs), TOKENIZER, TOKENIZER, 3)
+    assert len(batches) == 5
+    batches = as_lists(batches)
+    assert sources(batches) == list("123456")
+    assert [np.shape(labels) for _, _, labels in batches] == [(2, 6), (1, 2), (1, 12), (1, 1), (1, 2)]
+    assert batches[2][2] == [[8] * 11 + [END]]
 
 
 @pytest.mark.parametrize("wrong", [{"batch_size": 0}, {"batch_by": "words"}, {"maximum_ratio": 0.5}])

@@ -9,11 +9,14 @@ import pytest
 import sacrebleu
 
 import tfnmt
+from tfnmt.data import pair_batches
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizers import START
+from tfnmt.translation import evaluation
 from tfnmt.translation.evaluation import evaluate_translator, teacher_forced_figures
+from tfnmt.translation.scoring import Scorer
 
 PAIRS = sample_pairs(20, 1, "test")
 PLAIN = {"bidirectional": False, "conditional": False}  # sooner traced
@@ -82,17 +85,32 @@ def test_empty_lines_keep_their_place(model, tmp_path):
     assert all(math.isfinite(value) for value in figures.values() if isinstance(value, float))
 
 
+def test_a_target_longer_than_sources_may_be_counts_whole_as_when_it_is_scored(model, tmp_path):
+    pairs = [PAIRS[0], (PAIRS[1][0], "der Hund " * 40)]  # the model reads 30 tokens of a source
+    figures = teacher_forced_figures(model, write(tmp_path, *zip(*pairs, strict=True)))
+    scored = Scorer(model).score(*map(list, zip(*pairs, strict=True)))
+    tokens = sum(one.tokens for one in scored)
+    assert tokens > 80
+    assert figures["loss"] == pytest.approx(-sum(one.log_probability for one in scored) / tokens, rel=1e-5)
+
+
 @pytest.mark.slow
-def test_lines_of_a_million_characters_are_cut_with_a_warning(model, tmp_path, logged):
+def test_lines_of_a_million_characters_are_cut_with_a_warning(model, tmp_path, logged, monkeypatch):
     sources = [PAIRS[0][0], "the dog " * 125_000, "x" * 1_000_000]
     references = [PAIRS[0][1], "der Hund " * 125_000, "y" * 1_000_000]
+    for module in (evaluation, pair_batches):
+        monkeypatch.setattr(module, "LONGEST_TARGET", 100)
     files = write(tmp_path, sources, references)
     figures, translations = evaluate_translator(model, files, beam_size=1)
     assert logged() == [
-        f"{files.source}, line {line}: too long, only its first 30 tokens are translated" for line in (2, 3)
+        *(f"{files.source}, line {line}: too long, only its first 30 tokens are translated" for line in (2, 3)),
+        *(
+            f"{files.target}, line {line}: too long, loss, perplexity and accuracy are of its first 100 tokens"
+            for line in (2, 3)
+        ),
     ]
     assert translations == model.translate([sources[0], "the dog " * 15, "x"], beam_size=1)
-    cut = write(tmp_path, [sources[0], "the dog " * 15, "x"], [references[0], "der Hund " * 15, "y"])
+    cut = write(tmp_path, [sources[0], "the dog " * 15, "x"], [references[0], "der Hund " * 50, "y"])
     assert figures["loss"] == pytest.approx(teacher_forced_figures(model, cut)["loss"], rel=1e-5)
 
 

@@ -74,8 +74,11 @@ def test_lines_that_are_empty_or_have_a_million_characters(files, tmp_path, logg
     assert lines[2:4] == [
         f"{odd_files[1].source}, line {line}: too long, only its first 50 tokens are translated" for line in (5, 7)
     ]
-    assert lines[4].endswith(" of an epoch's 8 batches begin") and len(lines) == 6
-    assert lines[5].startswith("epoch 1 of 1: loss: ") and " - dev_loss: " in lines[5]
+    assert lines[4] == (
+        f"{odd_files[1].target}, line 6: too long, loss, perplexity and accuracy are of its first 16,000 tokens"
+    )
+    assert lines[5].endswith(" of an epoch's 8 batches begin") and len(lines) == 7
+    assert lines[6].startswith("epoch 1 of 1: loss: ") and " - dev_loss: " in lines[6]
     assert progress.steps == 2 and np.isfinite(progress.best_score)
     translations = model.translate([many_words[:1000], "", "the dog"])
     assert len(translations) == 3 and translations[1] == ""
@@ -279,6 +282,7 @@ def test_what_is_no_run_is_not_resumed(copy, tmp_path):
     assert resume_refusal(copy).startswith(f"{copy / 'config.json'}: has changed since it was written; put the right")
     (copy / "digests.json").unlink()
     shutil.rmtree(copy / "checkpoints")
+    (copy / "model.weights.h5").touch()
     before = {path: path.read_bytes() for path in copy.iterdir()}
     assert resume_refusal(copy) == (
         f"{copy / 'checkpoints'}: there is no checkpoint to go on from; begin anew, in another directory"
@@ -297,6 +301,7 @@ def test_what_is_no_run_is_not_resumed(copy, tmp_path):
 def test_a_run_that_has_not_begun_is_in_nobodys_way(copy, files):
     """As after a kill before the first checkpoint."""
     shutil.rmtree(copy / "checkpoints")
+    assert resume_refusal(copy) == f"{copy}: nothing is saved there yet: start it again, with the same --output"
     until_the_first_batch(train_translator, copy, small(), *files)
     assert (copy / "checkpoints" / "step-0.index").exists()
     (copy / "run.json").unlink()

@@ -20,6 +20,8 @@ from tfnmt.text.tokenizers import PADDING, Tokenizer
 
 # Pairs encoded at a time: one call of a tokenizer costs as much as a hundred sentences.
 _ENCODED_AT_ONCE = 512
+LONGEST_TARGET = 16_000
+"""Target tokens of a batch in evaluation at most: the scores of all words for each of them must fit in memory."""
 
 
 def training_batches(
@@ -86,19 +88,30 @@ def evaluation_batches(
     batch_size: int,
     maximum_length: int = 400,
 ) -> tf.data.Dataset:
-    """Batches, as described above, of `batch_size` pairs each, in the order of the file.
+    """Batches, as described above, of `batch_size` pairs each, in the order of the file; of fewer where targets are so
+    long that the batch would have more than `LONGEST_TARGET` target tokens, with padding.
 
-    None are dropped; each side is truncated to `maximum_length` tokens.
+    None are dropped; sources are truncated to `maximum_length` tokens, and targets to `LONGEST_TARGET`. If the
+    number of pairs is known, they are read once, so that the number of batches is known too.
     """
+
+    @tf.autograph.experimental.do_not_convert
+    def parts(source: tf.Tensor, target: tf.Tensor):
+        target_ids = framing.encode(target_tokenizer, target, LONGEST_TARGET)
+        longest = tf.maximum(tf.reduce_max(target_ids.row_lengths()), 1)
+        return tf.data.Dataset.from_tensor_slices((source, target)).batch(tf.maximum(LONGEST_TARGET // longest, 1))
 
     @tf.autograph.experimental.do_not_convert
     def padded(source: tf.Tensor, target: tf.Tensor):
         source_ids = framing.encode(source_tokenizer, source, maximum_length)
-        target_ids = framing.encode(target_tokenizer, target, maximum_length)
+        target_ids = framing.encode(target_tokenizer, target, LONGEST_TARGET)
         example = framed(source_ids, target_ids)
         return tf.nest.map_structure(lambda ids: ids.to_tensor(PADDING), example)
 
-    return repeatable(pairs.batch(batch_size).map(padded))
+    batches = pairs.batch(batch_size).flat_map(parts)
+    if pairs.cardinality() >= 0:  # Keras, too, should know the number
+        batches = batches.apply(tf.data.experimental.assert_cardinality(sum(1 for _ in batches)))
+    return repeatable(batches.map(padded))
 
 
 def count_dropped(

@@ -1,18 +1,21 @@
 """A translator's figures on files of sentence pairs."""
 
+import logging
 import time
 from typing import Any
 
 import tensorflow as tf
 
 from tfnmt.data.lines import count_lines
-from tfnmt.data.pair_batches import evaluation_batches
+from tfnmt.data.pair_batches import LONGEST_TARGET, evaluation_batches
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.progress import log_counts
 from tfnmt.training.metrics import Perplexity, TokenAccuracy
 from tfnmt.translation.bleu import translation_scores
-from tfnmt.translation.streaming import truncate_long
+from tfnmt.translation.streaming import truncate_long, truncated
 from tfnmt.translation.translator import Translator
+
+logger = logging.getLogger(__name__)
 
 
 def evaluate_translator(
@@ -47,10 +50,16 @@ def evaluate_translator(
 
 
 def read_references(model: Translator, files: ParallelFiles) -> tuple[list[str], list[str]]:
-    """(sources, references): the lines of both files, the sources truncated to what the model reads, with a warning."""
-    sources, references = files.sides()
-    maximum_length = model.configuration.maximum_source_length
-    return list(truncate_long(sources, model.source_tokenizer, maximum_length, files.source)), list(references)
+    """(sources, references): the lines of both files, the sources truncated to what the model reads, with a warning;
+    there is a warning too for each reference of which `evaluation_batches` gives a part only."""
+    sides, maximum_length = files.sides(), model.configuration.maximum_source_length
+    sources = list(truncate_long(sides[0], model.source_tokenizer, maximum_length, files.source))
+    references = list(sides[1])
+    for line, reference in enumerate(references, start=1):
+        if truncated(reference, model.target_tokenizer, LONGEST_TARGET)[1]:
+            place, part = f"{files.target or files.source}, line {line:,}", f"its first {LONGEST_TARGET:,} tokens"
+            logger.warning("%s: too long, loss, perplexity and accuracy are of %s", place, part)
+    return sources, references
 
 
 def teacher_forced_figures(model: Translator, files: ParallelFiles, batch_size: int = 64) -> dict[str, float]:

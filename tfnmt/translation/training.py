@@ -188,9 +188,9 @@ def _dev_scoring(trained, model, files):
     `model` searches: `trained` itself or, where that multiplies in bfloat16, one in float32 with the same weights.
     """
     tokenizers = model.source_tokenizer, model.target_tokenizer
-    batches = evaluation_batches(files.pairs(), *tokenizers, DEV_BATCH_SIZE, model.configuration.maximum_source_length)
     sources, references = read_references(model, files)
-    batches = batches.apply(tf.data.experimental.assert_cardinality(-(-len(sources) // DEV_BATCH_SIZE)))
+    pairs = files.pairs().apply(tf.data.experimental.assert_cardinality(len(sources)))
+    batches = evaluation_batches(pairs, *tokenizers, DEV_BATCH_SIZE, model.configuration.maximum_source_length)
 
     def dev_scores():
         figures = trained.evaluate(batches, verbose=0, return_dict=True)
