@@ -111,6 +111,24 @@ def test_a_translation_does_not_depend_on_its_batch(method):
         assert texts_of(found) == [expected[i] for i in order]
 
 
+def test_further_training_counts():
+    """A model translates with the weights that it has by then, and an ensemble makes them anew."""
+    model, other = made(), made(seed=2)
+    assert model.tokenizers[1].get_config() == other.tokenizers[1].get_config()
+    options = {"beam_size": 1, "precision": "int8"}
+    first, expected = (each.translate(SOURCES, **options) for each in (model, other))
+    assert first != expected
+    ensemble, configuration = Ensemble(model), SearchConfiguration(**options)
+    assert model.searcher(configuration) is model.searcher(configuration)
+    assert ensemble.int8_weights() is ensemble.int8_weights()
+    before = Searcher(ensemble, configuration)
+    assert [texts[0] for texts in texts_of(before.translate(SOURCES))] == first
+    model.set_weights(other.get_weights())
+    assert model.translate(SOURCES, **options) == expected
+    assert [texts[0] for texts in texts_of(Searcher(ensemble, configuration).translate(SOURCES))] == expected
+    assert [texts[0] for texts in texts_of(before.translate(SOURCES))] == first
+
+
 def test_it_is_refused_where_there_is_none(monkeypatch):
     monkeypatch.setattr(int8, "_is_exact", lambda levels: False)
     with pytest.raises(UserError, match="precision=int8: this processor, .* choose float32 or bfloat16"):

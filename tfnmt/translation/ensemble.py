@@ -11,7 +11,7 @@ from tfnmt.configuration import require
 from tfnmt.errors import UserError
 from tfnmt.search.step import StepFunction, ensemble
 from tfnmt.text.framing import encode_source
-from tfnmt.translation.int8_weights import Int8Weights
+from tfnmt.translation.int8_weights import Int8Weights, weights_digest
 from tfnmt.translation.shortlist import Candidates
 
 
@@ -36,10 +36,10 @@ class Ensemble(tf.Module):
             self.target_tokenizer = self.source_tokenizer  # of a joint vocabulary: one in memory, and in a SavedModel
         self.maximum_source_length = min(model.configuration.maximum_source_length for model in self.models)
         self.has_attention = all(model.configuration.attention != "none" for model in self.models)
-        self._int8_weights = functools.cache(functools.partial(Int8Weights, self.models))
+        self._int8_weights = functools.cache(lambda products, digest: Int8Weights(self.models, products))
 
     def int8_weights(self, float32_products: tuple[tuple[int, int], ...] = ()) -> Int8Weights:
-        """A copy of the models' weights, as they are when this is first called, for products in int8.
+        """A copy of the models' weights as they are now, for products in int8: the same one until they change.
 
         Args:
             float32_products: sizes [in, out] of matrices that are multiplied in float32 all the same.
@@ -47,7 +47,7 @@ class Ensemble(tf.Module):
         Raises:
             UserError: this machine has no products in int8.
         """
-        return self._int8_weights(float32_products)
+        return self._int8_weights(float32_products, weights_digest(self.models))
 
     def source_ids(self, texts: tf.Tensor) -> tf.Tensor:
         """Strings [batch] → int32 [batch, source_length]: tokens, END, padding; as many as all models read."""

@@ -18,6 +18,7 @@ from tfnmt.text.tokenizers import Tokenizer, tokenizer_from_config
 from tfnmt.training.losses import MaskedCrossEntropy
 from tfnmt.training.micro_batches import LossTerms, MicroBatchTraining
 from tfnmt.translation.configuration import TranslatorConfiguration
+from tfnmt.translation.int8_weights import weights_digest
 from tfnmt.translation.risk import risk
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
@@ -103,7 +104,7 @@ class Translator(MicroBatchTraining, keras.Model):
             self.seeds = keras.random.SeedGenerator()
         self.supports_jit = False  # batches come in many shapes, and XLA would compile each of them anew
         # Not a dictionary: a SavedModel cannot keep one with such keys.
-        self._searchers = functools.cache(functools.partial(Searcher, self))
+        self._searchers = functools.cache(lambda configuration, digest: Searcher(self, configuration))
 
     def call(self, inputs: dict[str, tf.Tensor], training: bool = False) -> tf.Tensor:
         """Logits [batch, target_length, target_vocabulary_size] of `inputs` {"source", "target"}, as the class says."""
@@ -148,8 +149,9 @@ class Translator(MicroBatchTraining, keras.Model):
         return self.source_tokenizer, self.target_tokenizer
 
     def searcher(self, configuration: SearchConfiguration) -> Searcher:
-        """The `Searcher` of a configuration: always the same one, for TensorFlow never frees the graph of one."""
-        return self._searchers(configuration)
+        """The `Searcher` of a configuration: always the same one, for TensorFlow never frees the graph of one. With
+        precision=int8, whose weights are a copy, it is another one when the weights have changed."""
+        return self._searchers(configuration, weights_digest([self]) if configuration.precision == "int8" else None)
 
     def translate(self, texts: Sequence[str], beam_size: int = 5, batch_size: int = 64, **options: Any) -> list[str]:
         """Translate texts; an empty text gives an empty translation.
