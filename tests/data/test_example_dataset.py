@@ -115,6 +115,7 @@ def test_long_examples_are_skipped(tmp_path):
         ("snli", "a.jsonl", ["{}"], "line 1: the object has no 'gold_label'"),
         ("snli", "a.jsonl", ["[]"], "line 1: not a JSON object"),
         ("snli", "a.jsonl", ["", "{"], "line 2: not JSON"),
+        ("snli", "a.jsonl", ["", "[" * 100_000], "line 2: not JSON"),
         (
             "snli",
             "a.jsonl",

@@ -33,6 +33,15 @@ def test_in_a_graph_with_any_number_of_columns(k):
                 np.testing.assert_array_equal(found, expected)
 
 
+def test_a_large_k_makes_no_rows_longer():
+    """Neither of any number of columns, as with a shortlist: they are not padded to 32 · k columns."""
+    graph = tf.function(lambda x: top_k(x, 2**16), [tf.TensorSpec([None, None])], autograph=False)
+    assert "PadV2" not in {operation.type for operation in graph.get_concrete_function().graph.get_operations()}
+    x = tf.round(tf.random.stateless_normal([7, 769], [1, 2]))
+    for found, expected in zip(graph(x), tf.math.top_k(x, 769), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_in_a_graph_with_a_known_number_of_columns():
     x = tf.random.stateless_normal([0, 1000], [1, 2])
     graph = tf.function(lambda x: top_k(x, 3), [tf.TensorSpec([None, 1000])], autograph=False)

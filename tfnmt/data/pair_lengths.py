@@ -63,6 +63,8 @@ class Dropped:
     """Batches of an epoch, the same number in every epoch."""
     first_lines: dict[str, int]
     """The first line (counted from 1) dropped for each reason, "too_long", "ratio" or "empty"."""
+    unit: str
+    """What `first_lines` counts: "line" of a file, or "record"."""
     configuration: BatchingConfiguration
 
     def __str__(self) -> str:
@@ -76,7 +78,7 @@ class Dropped:
         if total == self.kept:
             return f"kept all {total:,} pairs"
         dropped = ", ".join(
-            f"{count:,} {reasons[name]} (first: line {self.first_lines[name]:,})"
+            f"{count:,} {reasons[name]} (first: {self.unit} {self.first_lines[name]:,})"
             for name, count in counts.items()
             if count
         )
@@ -112,10 +114,12 @@ class LengthCounter:
         places = np.searchsorted(self._boundaries, length[kept], side="right")
         np.add.at(self._in_buckets, places, pairs[kept])
 
-    def dropped(self) -> Dropped:
-        """The counts."""
+    def dropped(self, unit: str = "line") -> Dropped:
+        """The counts; `unit` is what the places of pairs are counted in."""
         batches = int(np.sum(-(-self._in_buckets // self._batch_sizes)))
         if self._configuration.subword_sampling is not None:  # batches of any lengths, see `drawn_batches`
             batches = -(-self._counts["kept"] // self._configuration.batch_size)
         first_lines = {name: line for name, line in self._first_lines.items() if name != "kept"}
-        return Dropped(**self._counts, batches=batches, first_lines=first_lines, configuration=self._configuration)
+        return Dropped(
+            **self._counts, batches=batches, first_lines=first_lines, unit=unit, configuration=self._configuration
+        )

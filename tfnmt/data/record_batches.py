@@ -89,7 +89,7 @@ def count_dropped_records(records: ParallelRecords, configuration: BatchingConfi
     outcome = pair_lengths.outcomes(tf.constant(source), tf.constant(target), configuration).numpy()
     length = pair_lengths.bucket_length(tf.constant(source), tf.constant(target)).numpy()
     counter.add(outcome, length, pairs, first + 1)
-    dropped = counter.dropped()
+    dropped = counter.dropped("record")
     if not dropped.kept:
         raise UserError(f"{records.directory}: no pair is left to train on: {dropped}")
     return dropped

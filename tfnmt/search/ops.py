@@ -18,6 +18,8 @@ def top_k(x: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
         return tf.math.top_k(x, min(k, columns))
     if columns is None:
         columns = tf.shape(x)[1]
+        if k > BLOCK:  # to pad rows to k blocks would cost more than it saves
+            return tf.math.top_k(x, tf.minimum(k, columns))
         x = _pad(x, tf.maximum(-columns % BLOCK, k * BLOCK - columns))
     elif columns % BLOCK:
         x = _pad(x, -columns % BLOCK)

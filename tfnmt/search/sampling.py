@@ -20,7 +20,9 @@ class SampleConfiguration(Configuration):
         ge=0.001,
         le=1000,
     )
-    top_k: int | None = Field(None, description="draw from the k most probable words only (Fan et al. 2018)", ge=1)
+    top_k: int | None = Field(
+        None, description="draw from the k most probable words only (Fan et al. 2018)", ge=1, le=2**16
+    )
     top_p: float | None = Field(
         None, description="from the most probable that have together this probability or more", gt=0, le=1
     )

@@ -83,7 +83,7 @@ def _json_fields(line: str) -> tuple[str, ...]:
     try:
         record = json.loads(line)
         fields = tuple(record[name] for name in _FIELDS)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # the latter of a line that is nested too deeply
         raise UserError(f"not JSON: {error}") from error
     except KeyError as error:
         raise UserError(f"the object has no {error.args[0]!r}") from error
