@@ -4,10 +4,10 @@ The lines of an n-best list, each with its source, can be ranked anew with it.
 """
 
 import argparse
-import json
 import math
 from typing import TextIO
 
+from tfnmt.commands.figures import json_line
 from tfnmt.commands.line_display import line_display
 from tfnmt.commands.parser import CommandParser, model_directory, positive
 
@@ -62,4 +62,4 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
                 totals[key] += value
     if arguments.json:
         perplexity = math.exp(min(700.0, -totals["log_probability"] / totals["tokens"]))  # which JSON has a number for
-        print(json.dumps(totals | {"perplexity": perplexity}), file=output)
+        print(json_line(totals | {"perplexity": perplexity}), file=output)

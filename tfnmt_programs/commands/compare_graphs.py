@@ -5,10 +5,10 @@ Writes comparison.md, times.png and graphs.png into the folder --output. The def
 """
 
 import argparse
-import json
 from pathlib import Path
 from typing import TextIO
 
+from tfnmt.commands.figures import json_line
 from tfnmt.commands.parser import CommandParser, parallel, positive
 from tfnmt.errors import UserError
 
@@ -65,6 +65,6 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         figures = {
             comparison.name: dataclasses.asdict(comparison) | {"equal": comparison.equal} for comparison in comparisons
         }
-        print(json.dumps(figures), file=output)
+        print(json_line(figures), file=output)
     else:
         print(text, file=output)

@@ -1,9 +1,9 @@
 """Count the multiplications of a translator's forward pass, part by part, and time what they take here."""
 
 import argparse
-import json
 from typing import TextIO
 
+from tfnmt.commands.figures import json_line
 from tfnmt.commands.parser import CommandParser, positive
 from tfnmt.configuration import describe, parse_overrides
 from tfnmt.translation.presets import PRESETS, find_preset
@@ -40,7 +40,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
 
     figures = cost(chosen_model(arguments), arguments.source_words, arguments.target_words, arguments.batch_size)
     if arguments.json:
-        print(json.dumps(figures), file=output)
+        print(json_line(figures), file=output)
         return
     parts = figures.pop("parts")
     print(f"{'multiplications for a sentence':40}{'the post':>16}{'here':>16}", file=output)

@@ -4,10 +4,10 @@ No GPU is needed: the graphs are only traced, and looked up in TensorFlow's regi
 """
 
 import argparse
-import json
 from collections import Counter
 from typing import TextIO
 
+from tfnmt.commands.figures import json_line
 from tfnmt.commands.parser import CommandParser
 from tfnmt.errors import UserError
 
@@ -37,7 +37,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         names = {" ".join(name.split()[:2]).rstrip(",") for name, _ in graphs}
         raise UserError(f"--only {arguments.only}: no graph begins so; these do: {', '.join(sorted(names))}")
     if arguments.json:
-        print(json.dumps({name: _figures(report) for name, report in reports.items()}), file=output)
+        print(json_line({name: _figures(report) for name, report in reports.items()}), file=output)
         return
     width = max(map(len, reports))
     heads = ("operations", *(f"{kind} {place}" for kind in KINDS for place in ("in loops", "outside")))
