@@ -47,5 +47,5 @@ def test_an_address_that_is_none(monkeypatch, address):
 
 def test_without_ray_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UserError, match=r"pip install 'tfnmt\[ray\]'"):
+    with pytest.raises(UserError, match=r"pip install '\.\[ray\]'"):
         import_ray()

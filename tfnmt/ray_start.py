@@ -48,7 +48,7 @@ def import_ray() -> ModuleType:
     try:
         import ray
     except ModuleNotFoundError as error:
-        raise UserError("Ray is not installed, which this needs: pip install 'tfnmt[ray]'") from error
+        raise UserError("Ray is not installed, which this needs: `pip install '.[ray]'` in the checkout") from error
     return ray
 
 

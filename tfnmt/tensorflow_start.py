@@ -14,6 +14,8 @@ from tfnmt.errors import UserError
 from tfnmt.signals import signals_wait
 
 INSTALL = "in a checkout, run `make`, then use .venv/bin/python; elsewhere, `pip install` tfnmt again"
+_EXTRAS = {"markdown": "docs", "selenium": "docs", "PIL": "docs", "ray": "ray", "pyarrow": "ray"}
+"""The extra of pyproject.toml that a module comes with."""
 
 
 def import_tensorflow() -> None:
@@ -61,7 +63,9 @@ def _standard_error_held_back() -> Iterator[None]:
 
 def missing_module(error: ModuleNotFoundError) -> str:
     """The line to show when a package is not installed."""
-    return f"Python finds no module {error.name!r}: {INSTALL}"
+    extra = _EXTRAS.get(str(error.name).partition(".")[0])
+    way_out = f"in a checkout, `pip install '.[{extra}]'`" if extra else INSTALL
+    return f"Python finds no module {error.name!r}: {way_out}"
 
 
 def process_pool(processes: int, begin: Callable[..., None], *arguments: Any) -> ProcessPoolExecutor:

@@ -44,7 +44,7 @@ def test_workers_beside_tf_config(monkeypatch):
 def test_without_ray_one_line_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.delenv("TF_CONFIG", raising=False)
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UserError, match=r"pip install 'tfnmt\[ray\]'"):
+    with pytest.raises(UserError, match=r"pip install '\.\[ray\]'"):
         run_training(lambda _: None, options(workers=2, output=str(tmp_path / "run")), io.StringIO())
     assert not (tmp_path / "run").exists()
 

@@ -120,7 +120,7 @@ def test_mistakes_are_one_line(translator, parser, corpus, tmp_path, monkeypatch
             call("translate-corpus", *options)
     options = [word for option in good.items() for word in option]
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UserError, match=r"pip install 'tfnmt\[ray\]'"):
+    with pytest.raises(UserError, match=r"pip install '\.\[ray\]'"):
         call("translate-corpus", *options)
 
 

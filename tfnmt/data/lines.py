@@ -76,7 +76,7 @@ def _pyarrow(path: str | Path) -> Any:
     try:
         import pyarrow
     except ModuleNotFoundError as error:
-        raise UserError(f"{path}: for .zst, pyarrow is missing: pip install 'tfnmt[ray]'") from error
+        raise UserError(f"{path}: for .zst, pyarrow is missing: `pip install '.[ray]'` in the checkout") from error
     return pyarrow
 
 
