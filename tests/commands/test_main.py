@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import tfnmt
 from tfnmt.commands.main import main
 from tfnmt.commands.verbs import VERBS, load_command
+from tfnmt.tensorflow_start import missing_module
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
@@ -52,6 +54,17 @@ def test_a_verb_says_what_it_does():
             "argument --threads: 1025 is not a whole number from 1 to 1,024",
         ),
         (["plot", "tree"], "the following arguments are required: --output"),
+        (["plot", "stack", "--output", "a.jpg"], "argument --output: a.jpg: its name must end in .png or .svg"),
+        (["plot", "saddle", "--output", "a"], "argument --output: a: its name must end in .png or .svg or .gif"),
+        (
+            ["evaluate-classifier", "--model", "m", "--picture", ".png"],
+            "argument --picture: .png: its name must end in .png or .svg",
+        ),
+        (["report", "m", "--picture", "a.jpg"], "argument --picture: a.jpg: its name must end in .png;"),
+        (
+            ["benchmark", "prepare", "--preset", "none", "--figure", "a.txt"],
+            "argument --figure: a.txt: its name must end in .png or .svg",
+        ),
         (["--print-completion", "fish"], "argument --print-completion: invalid choice: 'fish'"),
     ],
 )
@@ -95,6 +108,16 @@ def test_a_package_that_is_not_installed_is_one_line(missing, monkeypatch, capsy
     status, output, errors = ended(capsys, *options)
     assert (status, output) == (2, "")
     assert errors.startswith(f"error: Python finds no module '{missing}': ") and errors.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "module, extra", [("markdown", "docs"), ("selenium.webdriver", "docs"), ("PIL", "docs"), ("pyarrow", "ray")]
+)
+def test_a_package_of_an_extra_is_installed_by_it(module, extra):
+    line = missing_module(ModuleNotFoundError(name=module))
+    assert line == f"Python finds no module '{module}': in a checkout, `pip install '.[{extra}]'`"
+    project = tomllib.loads((SCRIPTS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert extra in project["optional-dependencies"]
 
 
 @pytest.mark.parametrize(

@@ -76,8 +76,6 @@ def test_a_batch_is_drawn_and_told(tmp_path):
 @pytest.mark.parametrize(
     "options, complaint",
     [
-        (["stack", "--output", "a.jpg"], "--output a.jpg: its name must end in .png or .svg"),
-        (["saddle", "--output", "a"], "--output a: its name must end in .png or .svg or .gif"),
         (["tree", "--output", "a.png", "--title", "x", "y"], "--title: give each of the 1 trees a title of its own"),
         (["tree", "--output", "a.png", "--brackets", "( a b"], "--brackets '( a b': 1 brackets are never closed"),
         (["growth", "--output", "a.png", "--encoder", "x"], "--encoder x: should be one of spinn-pi-nt, spinn-pi"),

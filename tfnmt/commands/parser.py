@@ -4,6 +4,7 @@ import argparse
 import re
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -66,6 +67,17 @@ def _whole_number(text, minimum, maximum=None):
         to = f" to {maximum:,}" if maximum else ""
         raise argparse.ArgumentTypeError(f"{text} is not a whole number from {minimum}{to}")
     return int(text)
+
+
+def picture(*endings: str) -> Callable[[str], str]:
+    """For `type=` of an option: a picture's file, whose name ends in one of these."""
+
+    def checked(text: str) -> str:
+        if text and Path(text).suffix not in endings:  # of a name that is empty, the parser tells
+            raise argparse.ArgumentTypeError(f"{text}: its name must end in {' or '.join(endings)}")
+        return text
+
+    return checked
 
 
 def model_directory(text: str) -> str:

@@ -3,7 +3,7 @@
 import argparse
 from typing import TextIO
 
-from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.parser import CommandParser, picture, positive
 from tfnmt.errors import UserError
 from tfnmt_programs.commands.post_figures import add_post_figures
 from tfnmt_programs.commands.summary_figures import add_summary_figures
@@ -26,10 +26,11 @@ def add_options(parser: CommandParser) -> None:
     add_post_figures(figures, add_figure)
 
 
-def add_figure(figures, name, draw, meaning, endings=".png or .svg"):
+def add_figure(figures, name, draw, meaning, endings=(".png", ".svg")):
     """A figure's own options; `draw(arguments, output)` makes it."""
     figure = figures.add_parser(name, help=meaning, description=f"{meaning[0].upper()}{meaning[1:]}.")
-    figure.add_argument("--output", required=True, metavar="F", help=f"the picture, {endings}")
+    told = f"the picture, {' or '.join(endings)}"
+    figure.add_argument("--output", type=picture(*endings), required=True, metavar="F", help=told)
     figure.set_defaults(draw=draw)
     return figure
 
@@ -209,7 +210,4 @@ def parsed(brackets):
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
-    endings = (".png", ".svg", ".gif") if arguments.figure == "saddle" else (".png", ".svg")
-    if not arguments.output.endswith(endings):
-        raise UserError(f"--output {arguments.output}: its name must end in {' or '.join(endings)}")
     arguments.draw(arguments, output)

@@ -3,8 +3,8 @@
 
 def add_post_figures(figures, add_figure):
     """Add them to the figures of `tfnmt plot`."""
-    moving = ".png, .svg, or .gif to see it move"
-    add_figure(figures, "saddle", draw_saddle, "optimizers at a saddle point", moving)
+    meaning = "optimizers at a saddle point, which move in a .gif"
+    add_figure(figures, "saddle", draw_saddle, meaning, (".png", ".svg", ".gif"))
     add_figure(figures, "surfaces", draw_surfaces, "optimizers in a long valley, on Beale's function, on noisy moons")
     add_figure(figures, "function-graph", draw_function_graph, "a function as a graph, walked backward")
     add_figure(figures, "batch-graph", draw_batch_graph, "the computation graph of a batch of two, recorded as it runs")

@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 from typing import TextIO
 
-from tfnmt.commands.parser import CommandParser, model_directory, positive
+from tfnmt.commands.parser import CommandParser, model_directory, picture, positive
 from tfnmt.errors import UserError
 
 
@@ -16,7 +16,8 @@ def add_options(parser: CommandParser) -> None:
     add = parser.add_argument
     add("runs", nargs="+", type=model_directory, metavar="RUN", help="a model directory, or the name of a model")
     add("--output", default="report.html", metavar="F", help="the file to write (default: report.html)")
-    add("--picture", metavar="F", help="also draw the beginning of the page, by Chromium, as .png")
+    meaning = "also draw the beginning of the page, by Chromium, as .png"
+    add("--picture", type=picture(".png"), metavar="F", help=meaning)
     add("--source", metavar="F", help="sentences to translate (default: each run's dev data)")
     add("--target", metavar="F", help="their reference translations, line by line")
     add("--data", nargs="+", metavar="F", help="labelled examples to classify (default: each run's dev data)")
@@ -42,7 +43,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         _draw(Path(arguments.output), arguments.picture)
 
 
-def _draw(page, picture):
+def _draw(page, file):
     """Draw the beginning of the page, twice as much as a window shows."""
     from tfnmt_programs.figures.browser import SIZE, open_browser
     from tfnmt_programs.figures.screenshots import save_screenshot
@@ -52,4 +53,4 @@ def _draw(page, picture):
         metrics = {"width": width, "height": 2 * height, "deviceScaleFactor": 1, "mobile": False}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         browser.get(page.resolve().as_uri())
-        save_screenshot(browser, picture)
+        save_screenshot(browser, file)

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.parser import CommandParser, picture, positive
 
 
 def add_options(parser: CommandParser) -> None:
@@ -17,7 +17,8 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument("--files", type=positive, default=4, metavar="N", help="that they are in (default: 4)")
     parser.add_argument("--preset", default="multi30k", metavar="P", help="whose step is timed (default: multi30k)")
     parser.add_argument("--directory", metavar="DIR", help="where the files go, and stay (default: a temporary one)")
-    parser.add_argument("--figure", metavar="F", help="draw the memory over time into this file")
+    meaning = "draw the memory over time into this file, .png or .svg"
+    parser.add_argument("--figure", type=picture(".png", ".svg"), metavar="F", help=meaning)
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
