@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import tfnmt
+import tfnmt.averaging as averaging
 from tests.translation.test_searcher import SIZES
 from tfnmt.averaging import average_checkpoints
 from tfnmt.errors import UserError
@@ -48,6 +49,20 @@ def test_the_mean_of_the_last(run, tmp_path, logged):
     assert logged() == [f"{tmp_path / name}: {missing}" for name in "23"]
     with pytest.raises(UserError, match="2: a model is there already; name another --output"):
         average_checkpoints(directory, 1, tmp_path / "2")
+
+
+@pytest.mark.parametrize("failing", ["save_tokenizers", "save_weights", "_write_card", "write_with_digest"])
+def test_after_a_full_disk_the_same_command_goes_on(failing, run, tmp_path, monkeypatch):
+    directory, _ = run
+
+    def fail(*_):
+        raise UserError("cannot be written")
+
+    with monkeypatch.context() as patched, pytest.raises(UserError, match="cannot be written"):
+        patched.setattr(averaging, failing, fail)
+        average_checkpoints(directory, 2, tmp_path)
+    assert average_checkpoints(directory, 2, tmp_path) == ["step-15", "step-10"]
+    tfnmt.load(tmp_path)
 
 
 def test_what_is_wrong_is_told(run, tmp_path):

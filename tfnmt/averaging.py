@@ -14,7 +14,7 @@ from tfnmt.errors import UserError
 from tfnmt.models import load
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.digests import write_with_digest
-from tfnmt.training.model_directory import CHECKPOINTS, CONFIGURATION, WEIGHTS, save_tokenizers, save_weights
+from tfnmt.training.model_directory import CHECKPOINTS, CONFIGURATION, save_tokenizers, save_weights
 from tfnmt.training.run_record import read_preset, require_run, resumed_record
 from tfnmt.translation.evaluation import evaluate_translator
 from tfnmt.translation.model_card import model_card as translator_card
@@ -41,11 +41,11 @@ def average_checkpoints(directory: str | Path, last: int, output: str | Path, co
         The checkpoints' names, newest first.
 
     Raises:
-        UserError: there are fewer checkpoints, one cannot be read or is of another model, or there is a model in
-            `output`.
+        UserError: there are fewer checkpoints, one cannot be read or is of another model, there is a model in
+            `output`, or it cannot be written.
     """
     directory, output = Path(directory), Path(output)
-    if (output / CONFIGURATION).exists() or (output / WEIGHTS).exists():
+    if (output / CONFIGURATION).exists():
         raise UserError(f"{output}: a model is there already; name another --output")
     model = load(directory)
     names = [name for name in checkpoint_names(directory / CHECKPOINTS) if name != "step-0"]  # which is not trained
@@ -60,11 +60,12 @@ def average_checkpoints(directory: str | Path, last: int, output: str | Path, co
         key = f"variables/{places[id(weight)]}/.ATTRIBUTES/VARIABLE_VALUE"
         weight.assign(sum(_read(reader, key, weight.shape, directory) / last for reader in readers))
     save_tokenizers(model, output)
-    write_with_digest(output / CONFIGURATION, (directory / CONFIGURATION).read_bytes())
     save_weights(model, output)
     _write_card(
         model, directory, output, f"the mean of {', '.join(names[:last])} of {directory.resolve().name}", command
     )
+    # Last: a model is there only when all of it is, and until then the same command may be given again.
+    write_with_digest(output / CONFIGURATION, (directory / CONFIGURATION).read_bytes())
     return names[:last]
 
 
@@ -84,8 +85,9 @@ def _write_card(model, directory, output, weights, command):
         figures, _ = evaluate_translator(model, files, beam_size=1, batch_size=DEV_BATCH_SIZE)
         measures = ("loss", "perplexity", "token_accuracy", "bleu")
     else:
-        files = evaluation_dataset(model.configuration, paths)
-        figures, _ = evaluate_classifier(model, paths)
+        broken_trees = preset.examples.broken_trees
+        files = evaluation_dataset(model.configuration, paths, broken_trees)
+        figures, _ = evaluate_classifier(model, paths, broken_trees=broken_trees)
         measures = ("accuracy", "loss", "transition_accuracy", "parse_f1")
     scores = {f"dev_{name}": figures[name] for name in measures if name in figures}
     make_card = translator_card if is_translator else classifier_card

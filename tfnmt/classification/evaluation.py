@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import tensorflow as tf
@@ -25,7 +26,10 @@ logger = logging.getLogger(__name__)
 
 
 def evaluate_classifier(
-    model: Classifier, files: Sequence[str | Path], batch_size: int = 128
+    model: Classifier,
+    files: Sequence[str | Path],
+    batch_size: int = 128,
+    broken_trees: Literal["error", "skip"] = "error",
 ) -> tuple[dict[str, float], Outcomes]:
     """Evaluate a classifier on files of its task.
 
@@ -33,6 +37,7 @@ def evaluate_classifier(
         model: the classifier.
         files: their paths.
         batch_size: examples evaluated at once.
+        broken_trees: as for `evaluation_dataset`.
 
     Returns:
         (figures, outcomes): a dictionary, "accuracy" (0 to 1) and "loss" (nats per example) of whole sentences or
@@ -44,7 +49,7 @@ def evaluate_classifier(
     Raises:
         UserError: anything wrong with the files.
     """
-    dataset = evaluation_dataset(model.configuration, files)
+    dataset = evaluation_dataset(model.configuration, files, broken_trees)
     if dataset.summary.skipped:
         logger.info("%s: %s", ", ".join(map(str, files)), dataset.summary)
     batches = evaluation_batches(dataset, model.tokenizer, batch_size)
@@ -80,13 +85,26 @@ def evaluate_batches(
     return figures, outcomes
 
 
-def evaluation_dataset(configuration: ClassifierConfiguration, files: Sequence[str | Path]) -> ExampleDataset:
+def evaluation_dataset(
+    configuration: ClassifierConfiguration,
+    files: Sequence[str | Path],
+    broken_trees: Literal["error", "skip"] = "error",
+) -> ExampleDataset:
     """The dataset that a model of this configuration is evaluated on.
 
     A model that predicts parses needs none, but is compared with those of the files if they have any.
+
+    Args:
+        configuration: the model's.
+        files: their paths.
+        broken_trees: "skip" the examples whose trees are broken or not binary, or take one for an "error". A model that
+            predicts parses is then evaluated without those of the files.
+
+    Raises:
+        UserError: anything wrong with the files.
     """
     task, spec = TASKS[configuration.task], ENCODERS[configuration.encoder]
-    reader = SentenceReader(brackets_as_words=configuration.brackets_as_words)
+    reader = SentenceReader(broken_trees=broken_trees, brackets_as_words=configuration.brackets_as_words)
     if not spec.predicts_parses:
         return ExampleDataset(task, files, reader._replace(parses=spec.needs_parses))
     try:

@@ -176,7 +176,7 @@ def _read(preset, training_files, dev_files):
     reader = SentenceReader(spec.trains_on_parses, preset.examples.broken_trees, c.brackets_as_words)
     examples = ExampleDataset(TASKS[c.task], training_files, reader, preset.examples.maximum_length)
     if spec.predicts_parses and not spec.trains_on_parses:  # its parses are compared with those of the dev files
-        dev_examples = evaluation_dataset(c, dev_files)
+        dev_examples = evaluation_dataset(c, dev_files, preset.examples.broken_trees)
     else:
         dev_examples = ExampleDataset(TASKS[c.task], dev_files, reader)
     for files, dataset in ((training_files, examples), (dev_files, dev_examples)):

@@ -5,7 +5,7 @@ import tempfile
 from typing import TextIO
 
 from tfnmt.commands.figures import print_figures
-from tfnmt.commands.parser import CommandParser, model_directory, positive
+from tfnmt.commands.parser import CommandParser, model_directory, picture, positive
 from tfnmt.errors import UserError
 
 
@@ -22,7 +22,18 @@ def add_options(parser: CommandParser) -> None:
     )
     parser.add_argument("--data", nargs="+", metavar="F", help="labelled examples (default: the sample's dev part)")
     parser.add_argument("--batch-size", type=positive, default=128, metavar="N", help="examples at once (default: 128)")
-    parser.add_argument("--picture", metavar="F", help="draw the confusion matrix of the first model, .png or .svg")
+    parser.add_argument(
+        "--broken-trees",
+        choices=("error", "skip"),
+        default="error",
+        help="trees that are broken or not binary: an error, or skip and count their examples (default: error)",
+    )
+    parser.add_argument(
+        "--picture",
+        type=picture(".png", ".svg"),
+        metavar="F",
+        help="draw the confusion matrix of the first model, .png or .svg",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -62,7 +73,7 @@ def _evaluate(arguments, directory):
             raise UserError(f"{name}: its task has other labels than that of {arguments.model[0]}")
         labels = model.configuration.labels
         files = files or [TASKS[model.configuration.task].write_sample(directory)["dev"]]
-        figures[name], outcomes[name] = evaluate_classifier(model, files, arguments.batch_size)
+        figures[name], outcomes[name] = evaluate_classifier(model, files, arguments.batch_size, arguments.broken_trees)
         if len(outcomes) > 1:
             figures[name]["mcnemar_p"] = mcnemar(outcomes[arguments.model[0]], outcomes[name])
     return figures, outcomes, labels

@@ -62,7 +62,8 @@ class SentenceReader(NamedTuple):
         except UserError as error:
             if self.broken_trees == "skip":
                 raise SkippedExampleError("with a broken tree") from error
-            raise UserError(f"{error}; broken_trees=skip skips such examples") from error
+            way_out = "broken_trees=skip (to evaluate, --broken-trees skip) skips such examples"
+            raise UserError(f"{error}; {way_out}") from error
 
 
 def _words(text):
