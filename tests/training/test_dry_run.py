@@ -4,6 +4,7 @@ import signal
 
 import pytest
 
+from tests.training.test_run import BATCHES, start
 from tfnmt.errors import InterruptedBySignal
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.dry_run import dry_run
@@ -18,3 +19,14 @@ def test_an_interrupted_one_does_not_go_on_in_a_folder_that_is_gone():
     ) as caught:
         dry_run(train, TrainingConfiguration())
     assert caught.value.signal == signal.SIGTERM
+
+
+@pytest.mark.parametrize("steps, in_all", [(3, 3), (9, 9), (None, 2 * BATCHES)])
+def test_an_epoch_has_all_its_batches_however_few_are_trained(steps, in_all):
+    def train(directory, callbacks):
+        directory.mkdir()
+        (directory / "config.json").write_text("{}", encoding="utf-8")
+        start(directory, session={"callbacks": callbacks()}, epochs=2, steps=steps)
+
+    told = dry_run(train, TrainingConfiguration(epochs=2, steps=steps))
+    assert f"\nbatches: {BATCHES} an epoch, {in_all} in all\n" in told

@@ -8,7 +8,7 @@ import pytest
 
 from tfnmt.errors import UserError
 from tfnmt.training import optimizers
-from tfnmt.training.configuration import TrainingConfiguration
+from tfnmt.training.configuration import OPTIMIZERS, TrainingConfiguration
 from tfnmt.training.keras_internals import averaged_weights
 from tfnmt.training.optimizers import make_optimizer
 
@@ -242,6 +242,22 @@ def test_schedules_count_updates_and_not_the_batches_accumulated(options):
 
     updates = list(rate_of_batches(1))
     assert list(rate_of_batches(2)) == [rate for rate in updates[:4] for _ in range(2)]
+
+
+def test_an_optimizer_that_was_added_counts_updates_too(monkeypatch):
+    """And it is still of the class that was named."""
+    monkeypatch.setitem(OPTIMIZERS, "lion", "keras.optimizers:Lion")
+    options = {"optimizer": "lion", "schedule": "cosine", "weight_average": 0.6}
+    small = trained([(0, 2), (2, 4), (4, 6), (6, 8)], accumulation_steps=2, **options)
+    large = trained([(0, 4), (4, 8)], **options)
+    assert isinstance(small.optimizer, keras.optimizers.Lion)
+    assert float(small.optimizer.learning_rate) == float(large.optimizer.learning_rate)
+    assert float(small.optimizer.gradient_norm) == pytest.approx(float(large.optimizer.gradient_norm))
+    for model in (small, large):
+        with averaged_weights(model):
+            model.averages = model.get_weights()
+    for value, expected in zip(small.averages, large.averages, strict=True):
+        np.testing.assert_allclose(value, expected, rtol=1e-5)
 
 
 def test_a_growing_momentum_by_hand():

@@ -300,6 +300,57 @@ def test_going_on_with_more_epochs(tmp_path):
         np.testing.assert_array_equal(value, expected)
 
 
+@pytest.mark.parametrize("steps", [5, 2], ids=["the batches done", "fewer"])
+def test_a_run_that_is_cut_short_before_its_first_scores_is_scored(steps, tmp_path):
+    kills = {"in the first epoch": (callbacks.CheckpointCallback, "on_train_batch_end", 5)}
+    options = {"checkpoint_steps": 5, "weight_average": 0.8}
+    whole, _, killed = start_with_kills(tmp_path / "whole", kills, **options)
+    directory, saved = killed["in the first epoch"], []
+    options |= {"resume": True}
+    start(directory, steps=steps, saved=saved, **options)
+    assert len(saved) == 1
+    assert [(row["epoch"], row["steps"]) for row in history(directory)] == [("1", "5")]
+    _, progress = start(directory, steps=steps, saved=saved, scores=scripted(), **options)
+    assert len(saved) == 1 and progress.best_epoch == 1, "once"
+    model, _ = start(directory, **options)
+    for value, expected in zip(model.get_weights(), whole.get_weights(), strict=True):
+        np.testing.assert_array_equal(value, expected, err_msg="it goes on as if it had not been cut short")
+
+
+class StopAfter(keras.callbacks.Callback):
+    """Stops `fit` after some batches, or after some epochs."""
+
+    def __init__(self, batches=None, epochs=None):
+        super().__init__()
+        self.batches, self.epochs, self.begun = batches, epochs, 0
+
+    def on_train_begin(self, logs=None):
+        self.begun += 1
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.model.stop_training |= batch + 1 == self.batches
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.model.stop_training |= epoch + 1 == self.epochs
+
+
+@pytest.mark.parametrize("moment, steps", [({"batches": 3}, 3), ({"batches": 7}, 7), ({"epochs": 2}, 14)])
+def test_a_callback_that_stops_training_ends_the_run(moment, steps, whole, tmp_path, logged):
+    stop = StopAfter(**moment)
+    _, progress = start(tmp_path, session={"callbacks": [stop]}, **HARDEST)
+    assert (progress.steps, stop.begun) == (steps, 1)
+    assert logged()[-1] == "a callback has stopped the run"
+    model, _ = start(tmp_path, resume=True, **HARDEST)
+    for value, expected in zip(model.get_weights(), whole[1], strict=True):
+        np.testing.assert_array_equal(value, expected)
+
+
+def test_a_callback_can_stop_a_run_at_the_end_of_a_resumed_epoch(tmp_path):
+    start(tmp_path, steps=9)
+    _, progress = start(tmp_path, resume=True, session={"callbacks": [StopAfter(epochs=2)]})
+    assert progress.steps == 14
+
+
 def scripted(*losses):
     """Dev scores that are known in advance."""
     left = list(losses)

@@ -20,7 +20,7 @@ from tests.commands.calls import call
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.training import loopback, rendezvous
-from tfnmt.training.callbacks import CheckpointCallback
+from tfnmt.training.callbacks import CheckpointCallback, StopCallback
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.micro_batches import batch_loss
 from tfnmt.training.rendezvous import meeting
@@ -264,6 +264,20 @@ def test_after_a_checkpoint_a_signal_ends_one_process_at_once_and_several_after_
     run = SimpleNamespace(replicas=replicas, signals=SimpleNamespace(deferred=True), configuration=None)
     CheckpointCallback(run, None, SimpleNamespace(all_finite=lambda: True), None).save()
     assert run.signals.deferred == (processes == 2)
+
+
+@pytest.mark.parametrize("processes, within", [(1, True), (2, False)])
+def test_several_processes_stop_at_the_end_of_an_epoch(processes, within):
+    """Where a callback of one of them has stopped `fit`, all do."""
+    asked = [SimpleNamespace(stop_training=stopped) for stopped in (True, False)[:processes]]
+    replicas = SimpleNamespace(processes=processes, agree=lambda number: max(number, int(processes == 2)))
+    for model in asked:
+        stop = StopCallback(replicas)
+        stop.set_model(model)
+        stop.on_train_batch_end(0)
+        assert model.stop_training == within
+        stop.on_epoch_end(0)
+        assert model.stop_training
 
 
 OPTIONS = ["--task", "sst", "--encoder", "spinn-pi-nt", "--epochs", "2", "--no-board", "--set", "batch_size=16"]

@@ -10,7 +10,8 @@ SMALLEST_STD = 1e-3
 
 @keras.saving.register_keras_serializable("tfnmt")
 class RunningStandardization(keras.layers.Layer):
-    """R → (R − mean) / std with averages over the batches so far, this one included.
+    """R → (R − mean) / std with averages over the batches so far, this one included. A batch that is divided, among
+    workers or by `micro_batches`, is several: each micro-batch's rewards have the averages as they are then.
 
     The averages are part of the model: a resumed run has them. One that begins with a trained model has averages of its
     own, since its rewards may be others.
@@ -26,7 +27,7 @@ class RunningStandardization(keras.layers.Layer):
         )
 
     def call(self, rewards: tf.Tensor) -> tf.Tensor:
-        """float of any shape → the same shape; every call is one more batch."""
+        """float of any shape → the same shape; every call is one more batch, or micro-batch."""
         self.batches.assign_add(1.0)
         weight = 1 / tf.minimum(tf.convert_to_tensor(self.batches), LONGEST)
         for average, new in ((self.mean, rewards), (self.mean_square, rewards**2)):

@@ -13,6 +13,7 @@ from tfnmt.training.checkpoints import Checkpoints
 from tfnmt.training.keras_internals import averaged_weights
 from tfnmt.training.model_directory import HISTORY, save_weights
 from tfnmt.training.progress import Progress
+from tfnmt.training.replicas import Replicas
 from tfnmt.training.run import TrainingRun
 from tfnmt.training.step_log import figures_text
 
@@ -33,12 +34,12 @@ class CheckpointCallback(keras.callbacks.Callback):
         super().__init__()
         self.run, self.configuration, self.progress = run, run.configuration, progress
         self.checkpoints, self.epoch = checkpoints, epoch
+        self.since = time.monotonic()
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Keras's."""
         self.epoch.assign(epoch)
         self.since = time.monotonic()
-        self.is_rest_of_epoch = self.progress.batches > 0
         self.metrics_before = self.progress.metrics
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
@@ -75,8 +76,6 @@ class CheckpointCallback(keras.callbacks.Callback):
         self.progress.batches = 0
         self.progress.metrics = []
         self.save()
-        if self.is_rest_of_epoch:  # `fit` has data without the epoch's first batches: the next epoch needs all
-            self.model.stop_training = True
 
     def count_seconds(self) -> None:
         """Add the time since the last call to the run's."""
@@ -178,3 +177,25 @@ class DevScoringCallback(keras.callbacks.Callback):
         if configuration.patience is not None and since_best >= configuration.patience:
             logger.info("no better for %d epochs: stopping", since_best)
             self.model.stop_training = True
+
+
+class StopCallback(keras.callbacks.Callback):
+    """Comes last: where one of the chief's own callbacks has stopped `fit`, every process stops. Of several processes,
+    none does so within an epoch, for the others would wait for its part of the next batch.
+
+    Args:
+        replicas: the run's.
+    """
+
+    def __init__(self, replicas: Replicas):
+        super().__init__()
+        self.replicas, self.is_to_stop = replicas, False
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        """Keras's."""
+        if self.replicas.processes > 1 and self.model.stop_training:
+            self.model.stop_training, self.is_to_stop = False, True
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """Keras's."""
+        self.model.stop_training = bool(self.replicas.agree(int(self.model.stop_training or self.is_to_stop)))

@@ -127,6 +127,14 @@ class Checkpoints:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
+def saved_progress(directory: str | Path) -> Progress:
+    """The progress in the newest checkpoint in a directory, which has one."""
+    reader = tf.train.load_checkpoint(str(Path(directory, checkpoint_names(directory)[0])))
+    progress = Progress()
+    progress.restore(reader.get_tensor("progress/.ATTRIBUTES/VARIABLE_VALUE"))
+    return progress
+
+
 def checkpoint_names(directory: str | Path) -> list[str]:
     """The names of the checkpoints in a directory, such as "step-500", newest first."""
     names = [path.stem for path in Path(directory).glob("step-*.index") if _step(path.stem) is not None]

@@ -17,8 +17,9 @@ import yaml
 
 from tfnmt.data.progress import duration
 from tfnmt.errors import InterruptedBySignal, UserError
+from tfnmt.training.checkpoints import saved_progress
 from tfnmt.training.configuration import TrainingConfiguration
-from tfnmt.training.model_directory import CONFIGURATION
+from tfnmt.training.model_directory import CHECKPOINTS, CONFIGURATION
 
 WARM_UP, TIMED = 3, 10
 """Batches that are trained on: so many that do not count, for the graph is made in the first, and so many timed."""
@@ -36,11 +37,6 @@ class BatchTimer(keras.callbacks.Callback):
     def __init__(self):
         super().__init__()
         self.seconds: list[float] = []
-        self.batches_per_epoch = 0
-
-    def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Keras's."""
-        self.batches_per_epoch = self.params["steps"]
 
     def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Keras's."""
@@ -49,7 +45,7 @@ class BatchTimer(keras.callbacks.Callback):
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         """Keras's."""
         self.seconds.append(time.monotonic() - self.began)
-        if len(self.seconds) == min(WARM_UP + TIMED, self.batches_per_epoch):
+        if len(self.seconds) == min(WARM_UP + TIMED, self.params["steps"]):
             raise _EnoughError
 
 
@@ -80,10 +76,11 @@ def dry_run(train: Callable[[Path, Callbacks], Any], configuration: TrainingConf
         except InterruptedBySignal as error:  # its message says how to go on, but the folder goes
             message = f"interrupted by {signal.Signals(error.signal).name}; nothing is saved: start it again"
             raise InterruptedBySignal(message, error.signal) from None
+        batches_per_epoch = saved_progress(directory / CHECKPOINTS).batches_per_epoch
         settings = json.loads((directory / CONFIGURATION).read_text(encoding="utf-8"))
     lines = [yaml.safe_dump(settings, sort_keys=False, allow_unicode=True).rstrip(), ""]
     lines += weights_by_part(timer.model)
-    return "\n".join(lines + _memory(timer.model) + _time(timer, configuration))
+    return "\n".join(lines + _memory(timer.model) + _time(timer, batches_per_epoch, configuration))
 
 
 def weights_by_part(model: keras.Model) -> list[str]:
@@ -113,13 +110,13 @@ def _memory(model):
     ]
 
 
-def _time(timer, configuration):
-    batches = configuration.epochs * timer.batches_per_epoch
+def _time(timer, batches_per_epoch, configuration):
+    batches = configuration.epochs * batches_per_epoch
     batches = min(batches, configuration.steps or batches)
     timed = timer.seconds[WARM_UP:] or timer.seconds
     seconds = statistics.mean(timed)
     return [
-        f"batches: {timer.batches_per_epoch:,} an epoch, {batches:,} in all",
+        f"batches: {batches_per_epoch:,} an epoch, {batches:,} in all",
         f"time: {seconds:.3f} s a batch, the mean of {len(timed)}; {duration(batches * seconds)} in all,"
         " without the dev scores",
     ]

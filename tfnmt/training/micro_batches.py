@@ -22,8 +22,9 @@ class MicroBatchTraining(ModelInternals):
     `evaluate` too.
 
     Loss, gradient and metrics are those of the whole batch. Statistics of a batch in training are those of each
-    micro-batch: the moments of batch normalization, the baseline of a single draw. And where a batch to train on has
-    fewer examples than micro-batches, as the last one of an epoch may have, some of them count twice.
+    micro-batch: the moments of batch normalization, the baseline of a single draw, the averages of `baseline=running`.
+    And where a batch to train on has fewer examples than micro-batches, as the last one of an epoch may have, some of
+    them count twice.
 
     The model sets `micro_batches` when it is made, and has a method `loss_terms(x, y, y_pred, training)`, a list of
     (mean, count): the loss is the sum of the means, each a mean over `count` labels.
@@ -59,12 +60,15 @@ class MicroBatchTraining(ModelInternals):
 
     def test_step(self, data: Any) -> dict[str, tf.Tensor]:
         """The figures of the data so far, with those of `data`, inputs and labels of one batch."""
-        if self.micro_batches == 1:
+        if self.micro_batches == 1 and self.replicas.number == 1:
             return super().test_step(data)
+        # Of several processes, the chief's alone scores.
+        replicas = self.replicas if self.replicas.processes == 1 else ONE_REPLICA
         x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
         parts = [(*part, self(part[0], training=False)) for part in self._disjoint(x, y)]
-        loss = batch_loss([self.loss_terms(*part, training=False) for part in parts])
-        self._mean_loss().update_state(loss, sample_weight=tf.shape(y)[0])
+        loss = batch_loss([self.loss_terms(*part, training=False) for part in parts], replicas)
+        loss, examples = replicas.sum([loss, tf.cast(tf.shape(y)[0], tf.float32)])
+        self._mean_loss().update_state(loss, sample_weight=examples / replicas.metric_copies)
         for part in parts:
             figures = self.compute_metrics(*part)
         return figures

@@ -125,7 +125,11 @@ class SGD(OptimizerInternals, keras.optimizers.SGD):
 
 
 def make_optimizer(configuration: TrainingConfiguration, total_steps: int) -> keras.optimizers.Optimizer:
-    """The optimizer that a configuration asks for; `total_steps` is how many updates a cosine schedule spans."""
+    """The optimizer that a configuration asks for; `total_steps` is how many updates a cosine schedule spans.
+
+    Its class is that of the registry, or one derived from it by `OptimizerInternals`, without which Keras would count
+    batches for updates, and sum the gradients of several replicas twice.
+    """
     options: dict[str, Any] = {"global_clipnorm": configuration.clip_norm}
     for key in ("momentum", "nesterov", "momentum_steps"):
         if getattr(configuration, key):
@@ -138,7 +142,10 @@ def make_optimizer(configuration: TrainingConfiguration, total_steps: int) -> ke
         options |= {"use_ema": True, "ema_momentum": configuration.weight_average}
     if configuration.optimizer == "muon" and configuration.mixed_precision:
         options["iterations_dtype"] = "bfloat16"
-    return OPTIMIZERS[configuration.optimizer](_learning_rate(configuration, total_steps), **options)
+    cls = OPTIMIZERS[configuration.optimizer]
+    if not issubclass(cls, OptimizerInternals):
+        cls = type(cls.__name__, (OptimizerInternals, cls), {})
+    return cls(_learning_rate(configuration, total_steps), **options)
 
 
 def _learning_rate(configuration, total_steps):

@@ -92,6 +92,8 @@ def _check_free(directory):
 
 def _check_resumable(directory, preset):
     if not checkpoint_names(directory / CHECKPOINTS):
+        if not (directory / WEIGHTS).exists():  # it ended before its first checkpoint: `_check_free` lets it begin
+            raise UserError(f"{directory}: nothing is saved there yet: start it again, with the same --output")
         raise UserError(
             f"{directory / CHECKPOINTS}: there is no checkpoint to go on from; begin anew, in another directory"
             f" (--initial {directory} takes the best weights from here)"

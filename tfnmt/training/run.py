@@ -39,7 +39,8 @@ class TrainingRun:
     check_directory: Callable[[], None] = lambda: None
     """Raises `UserError` where the directory is not the run's any more."""
     callbacks: Sequence[keras.callbacks.Callback] = ()
-    """Further callbacks; at the end of an epoch they find the dev scores in the logs."""
+    """Further callbacks; at the end of an epoch they find the dev scores in the logs. One that sets
+    `model.stop_training` ends the run; with several processes, at the end of the epoch."""
 
     @property
     def epochs(self) -> int:

@@ -5,7 +5,7 @@ import logging
 import tensorflow as tf
 
 from tfnmt.errors import UserError
-from tfnmt.training.callbacks import CheckpointCallback, DevScoringCallback
+from tfnmt.training.callbacks import CheckpointCallback, DevScoringCallback, StopCallback
 from tfnmt.training.checkpoints import Checkpoints
 from tfnmt.training.model_directory import CHECKPOINTS
 from tfnmt.training.progress import Progress
@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 def train(run: TrainingRun) -> Progress:
-    """Train a run's model, to the end of the run.
+    """Train a run's model, to the end of the run, or until one of its callbacks sets `model.stop_training`.
 
     Returns:
         The progress at the end.
@@ -36,21 +36,31 @@ def train(run: TrainingRun) -> Progress:
     run.replicas.from_chief(lambda: _begin(run, checkpoints, progress))
     _share(run, checkpoints, progress)
 
+    if run.is_over(progress) and not progress.history:  # resumed with `steps` that were done already
+        dev_scoring.set_model(model)
+        dev_scoring.score({})
+        checkpoint_callback.save()
     steps_shown = [StepLog(run, progress)] if run.replicas.is_chief else []
+    stop = StopCallback(run.replicas)
     while not run.is_over(progress):
         left = run.batches_left(progress)
+        # The data of the rest of an epoch are without its first batches: the next epoch needs all, and another `fit`.
+        last_epoch = progress.epoch + 1 if progress.batches else configuration.epochs
         batches = run.batches(epoch, progress.batches).take(left).apply(tf.data.experimental.assert_cardinality(left))
         with run.replicas.errors():
             model.fit(
                 batches if run.replicas.number == 1 else run.replicas.divide(batches, model.select_examples),
                 initial_epoch=progress.epoch,
-                epochs=configuration.epochs,
+                epochs=last_epoch,
                 shuffle=False,
                 # What tells of an epoch's batches comes first: it has ended before the scores are logged.
-                callbacks=[*steps_shown, checkpoint_callback, dev_scoring, *run.callbacks],
+                callbacks=[*steps_shown, checkpoint_callback, dev_scoring, *run.callbacks, stop],
                 verbose=0,
             )
-        if not run.is_over(progress):  # that was the rest of an epoch: the next has all its batches
+        if not run.is_over(progress):
+            if model.stop_training:
+                logger.info("a callback has stopped the run")
+                break
             # `fit` ends by replacing the weights by their averages, if there are any.
             run.replicas.from_chief(checkpoints.restore)
             _share(run, checkpoints, progress)
