@@ -51,6 +51,31 @@ def test_the_nearest_is_never_further_than_the_best(files):
     assert scores == sorted(scores, reverse=True) and scores[0] == pytest.approx(100)
 
 
+def test_back_translations_come_after_them_from_the_other_side(files, tmp_path):
+    back = tmp_path / "back"
+    back.write_text(
+        "0 ||| Dogs run . ||| -0.1000\n0 ||| A dog runs on . ||| -0.2000\n1 |||  ||| -0.1000\n"
+        "2 ||| Two cats sleep . ||| -0.1000\n",
+        encoding="utf-8",
+    )
+    pairs = ParallelFiles(*files[:2])
+    both = list(distilled_pairs(pairs, files[2], back_n_best=back))
+    assert both[:9] == list(distilled_pairs(pairs, files[2]))
+    given, best, nearest = both[9:12], both[12:15], both[15:]
+    assert given == both[:3]
+    assert [target for _, target in best] == [target for _, target in nearest] == REFERENCES
+    assert [source for source, _ in best] == ["Dogs run .", "", "Two cats sleep ."]
+    assert [source for source, _ in nearest] == ["A dog runs on .", "", "Two cats sleep ."]
+    options = ["--source", files[0], "--target", files[1], "--n-best", files[2], "--back-n-best", back]
+    written = [tmp_path / "out.source", tmp_path / "out.target"]
+    call("distill", *options, "--output-source", written[0], "--output-target", written[1])
+    lines = [path.read_text(encoding="utf-8").splitlines() for path in written]
+    assert list(zip(*lines, strict=True)) == both
+    back.write_text("0 ||| Dogs run . ||| -0.1000\n")
+    with pytest.raises(UserError, match=f"{back}: ends after 1 of 3 sentences"):
+        list(distilled_pairs(pairs, files[2], back_n_best=back))
+
+
 @pytest.mark.parametrize(
     "lines, message",
     [

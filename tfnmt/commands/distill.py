@@ -1,7 +1,9 @@
 """Make training data for one model of what an ensemble of models knows: its translations of what it was trained on.
 
 Each source sentence comes three times: with the given translation, with the ensemble's best, and with that of its
-n best which is nearest to the given one, by BLEU of the sentence (Kim & Rush 2016).
+n best which is nearest to the given one, by BLEU of the sentence (Kim & Rush 2016). With --back-n-best each given
+translation comes three times more: with the source sentence, and with two translations of its own into the source
+language, chosen in the same way (Nguyen et al. 2020).
 """
 
 import argparse
@@ -22,6 +24,11 @@ def add_options(parser: CommandParser) -> None:
         required=True,
         metavar="F",
         help="what translate --n-best 5 or translate-corpus --n-best 5 has written for these sentences",
+    )
+    add(
+        "--back-n-best",
+        metavar="F",
+        help="what translate --n-best 5 of a model of the other direction has written for the translations",
     )
     add("--output-source", required=True, metavar="F", help="the file of source sentences to write; .gz too")
     add("--output-target", required=True, metavar="F", help="the file of translations to write; .gz too")
@@ -51,6 +58,6 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         create_lines(source_part) as source_file,
         create_lines(target_part) as target_file,
     ):
-        for source, target in distilled_pairs(pairs, arguments.n_best, arguments.bleu_tokenize):
+        for source, target in distilled_pairs(pairs, arguments.n_best, arguments.bleu_tokenize, arguments.back_n_best):
             source_file.write(source.encode() + b"\n")
             target_file.write(target.encode() + b"\n")

@@ -1,6 +1,7 @@
-"""An ensemble's translations as training data for one model: sequence-level distillation (Kim & Rush 2016).
+"""Translations as training data for one model: sequence-level distillation (Kim & Rush 2016) and data diversification
+(Nguyen et al. 2020).
 
-arXiv:1606.07947, sections 3.2 and 3.3.
+arXiv:1606.07947, sections 3.2 and 3.3; arXiv:1911.01986, algorithm 1.
 """
 
 import itertools
@@ -17,8 +18,11 @@ from tfnmt.errors import UserError
 _N_BEST_LINE = re.compile(r"(\d+) \|\|\| (.*) \|\|\| -?\d+\.\d+")
 
 
-def distilled_pairs(pairs: ParallelFiles, n_best: str | Path, tokenize: str = "13a") -> Iterator[tuple[str, str]]:
-    """Each source sentence with three translations: the reference, the best one found, and the one nearest to it.
+def distilled_pairs(
+    pairs: ParallelFiles, n_best: str | Path, tokenize: str = "13a", back_n_best: str | Path | None = None
+) -> Iterator[tuple[str, str]]:
+    """Each source sentence with three translations: the reference, the best one found, and the one nearest to it; then,
+    if there are back-translations, each reference with three source sentences in the same way.
 
     The nearest to the reference has the highest BLEU, as sacrebleu counts it for a sentence; of equals the first.
 
@@ -26,6 +30,7 @@ def distilled_pairs(pairs: ParallelFiles, n_best: str | Path, tokenize: str = "1
         pairs: the sentences and their references.
         n_best: a file of lines "i ||| translation ||| score" for each sentence i, counted from 0, best first.
         tokenize: sacrebleu's tokenization: "13a" for plain text, "none" for tokenized text.
+        back_n_best: such a file of translations of the references into the source language.
 
     Yields:
         (source, target): first all with the references, then all with the best, then all with the nearest.
@@ -34,6 +39,13 @@ def distilled_pairs(pairs: ParallelFiles, n_best: str | Path, tokenize: str = "1
         UserError: a file cannot be read, or a line of `n_best` has another form or number than it must; names it.
     """
     sources, references = map(list, pairs.sides())
+    yield from _with_translations(sources, references, n_best, tokenize)
+    if back_n_best is not None:
+        for reference, source in _with_translations(references, sources, back_n_best, tokenize):
+            yield source, reference
+
+
+def _with_translations(sources, references, n_best, tokenize):
     bleu = sacrebleu.BLEU(tokenize=tokenize, effective_order=True, force=True)
     best, nearest = [], []
     for reference, found in zip(references, _found(n_best, len(references)), strict=True):
