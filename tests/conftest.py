@@ -15,6 +15,10 @@ import pytest
 # program: then Ray's node may hang, and a command's standard error has lines of gRPC's.
 os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "false"
 
+# A shell lets its background commands ignore Ctrl-C ("make test &"), and what they start does so, too. Tests send it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item):
