@@ -1,7 +1,7 @@
-"""Translations as training data for one model: sequence-level distillation (Kim & Rush 2016) and data diversification
-(Nguyen et al. 2020).
+"""Translations by other models as training data for one.
 
-arXiv:1606.07947, sections 3.2 and 3.3; arXiv:1911.01986, algorithm 1.
+Sequence-level distillation (Kim & Rush 2016, arXiv:1606.07947, sections 3.2 and 3.3) and data diversification (Nguyen
+et al. 2020, arXiv:1911.01986).
 """
 
 import itertools
@@ -21,10 +21,10 @@ _N_BEST_LINE = re.compile(r"(\d+) \|\|\| (.*) \|\|\| -?\d+\.\d+")
 def distilled_pairs(
     pairs: ParallelFiles, n_best: str | Path, tokenize: str = "13a", back_n_best: str | Path | None = None
 ) -> Iterator[tuple[str, str]]:
-    """Each source sentence with three translations: the reference, the best one found, and the one nearest to it; then,
-    if there are back-translations, each reference with three source sentences in the same way.
+    """Each source sentence with three translations: the reference, the best one found, and the one nearest to it.
 
-    The nearest to the reference has the highest BLEU, as sacrebleu counts it for a sentence; of equals the first.
+    With back-translations each reference comes with three source sentences, too, which are chosen in the same way. The
+    nearest to what is given has the highest BLEU, as sacrebleu counts it for a sentence; of equals the first.
 
     Args:
         pairs: the sentences and their references.
@@ -33,10 +33,11 @@ def distilled_pairs(
         back_n_best: such a file of translations of the references into the source language.
 
     Yields:
-        (source, target): first all with the references, then all with the best, then all with the nearest.
+        (source, target): first all with the references, then all with the best, then all with the nearest; then the
+        same with the source sentences for all references, if there are back-translations.
 
     Raises:
-        UserError: a file cannot be read, or a line of `n_best` has another form or number than it must; names it.
+        UserError: a file cannot be read, or a line of an n-best file has another form or number than it must; names it.
     """
     sources, references = map(list, pairs.sides())
     yield from _with_translations(sources, references, n_best, tokenize)
@@ -46,6 +47,7 @@ def distilled_pairs(
 
 
 def _with_translations(sources, references, n_best, tokenize):
+    """(source, translation), three of each source."""
     bleu = sacrebleu.BLEU(tokenize=tokenize, effective_order=True, force=True)
     best, nearest = [], []
     for reference, found in zip(references, _found(n_best, len(references)), strict=True):
