@@ -15,10 +15,6 @@ import pytest
 # program: then Ray's node may hang, and a command's standard error has lines of gRPC's.
 os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "false"
 
-# A shell lets its background commands ignore Ctrl-C ("make test &"), and what they start does so, too. Tests send it.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item):
@@ -62,6 +58,16 @@ def full_disk():
             signal.signal(signal.SIGXFSZ, signalled)
 
     return limited
+
+
+@pytest.fixture
+def heeded_signals():
+    """Ctrl-C and a hangup reach the test and what it starts, also where the tests were started with `&` or nohup."""
+    handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

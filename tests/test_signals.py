@@ -10,6 +10,7 @@ from tfnmt.errors import InterruptedBySignal, UserError
 from tfnmt.signals import SIGNALS, StopSignals, keep_handlers
 
 
+@pytest.mark.usefixtures("heeded_signals")
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_ends_at_once_what_may_be_ended(number):
     handlers = [signal.getsignal(each) for each in SIGNALS]

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 RUNS = """
 import sys
 from tfnmt_programs.command_process import run_command
@@ -21,6 +23,7 @@ print(signal.Signals(signal.sigwait(signals)).name, file=sys.stderr, flush=True)
 """
 
 
+@pytest.mark.usefixtures("heeded_signals")
 def test_ctrl_c_reaches_a_command_once(tmp_path):
     """From the process that runs it, and not from the terminal, too, which interrupts a whole group of processes."""
     command = tmp_path / "command"

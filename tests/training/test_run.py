@@ -156,6 +156,7 @@ SIGNALS = {
 }
 
 
+@pytest.mark.usefixtures("heeded_signals")
 @pytest.mark.parametrize("moment", SIGNALS.values(), ids=SIGNALS)
 def test_a_signal_ends_a_run_with_what_it_has_trained(moment, whole, tmp_path, monkeypatch):
     *place, number, steps = moment
