@@ -171,6 +171,27 @@ def test_a_tls_handshake_must_be_done_in_time(certificate):
     assert served(clients, certificate, head_seconds=0.05) == b""
 
 
+def test_a_tls_connection_is_closed_though_its_client_says_no_goodbye(certificate):
+    async def clients(connect, application, server):
+        reader, writer = await connect()
+        received, to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
+        context = ssl.create_default_context(cafile=certificate.chain)
+        client = context.wrap_bio(received, to_send, server_hostname="localhost")
+        shaken = False
+        while not shaken:
+            try:
+                client.do_handshake()
+                shaken = True
+            except ssl.SSLWantReadError:
+                writer.write(to_send.read())
+                received.write(await reader.read(1 << 16))
+        writer.write(to_send.read())
+        async with asyncio.timeout(10):  # left alone, asyncio waits 30 s for the client's goodbye
+            await reader.read()
+
+    served(clients, certificate, head_seconds=1.0, idle_seconds=0.05)
+
+
 def test_tls_handshakes_are_limited(certificate):
     """Apart from the connections that have theirs done, which are answered with 503 where they are too many."""
 

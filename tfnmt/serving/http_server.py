@@ -55,14 +55,14 @@ class HttpServer(uvicorn.Server):
         self._handshakes: set[asyncio.Task] = set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen at these sockets. A TLS handshake has as much time as the head of a request."""
-        loop, context, backlog = asyncio.get_running_loop(), self.config.ssl, self.config.backlog
-        create = self._create_encrypted if context else self._create_protocol
-        seconds = self._limits.head_seconds if context else None
-        self.servers = [
-            await loop.create_server(create, sock=each, backlog=backlog, ssl=context, ssl_handshake_timeout=seconds)
-            for each in sockets or []
-        ]
+        """Listen at these sockets. A TLS handshake, and a TLS goodbye, have as much time as the head of a request."""
+        options: dict[str, Any] = {"backlog": self.config.backlog, "ssl": self.config.ssl}
+        create = self._create_protocol
+        if self.config.ssl:
+            create = self._create_encrypted
+            options |= dict.fromkeys(("ssl_handshake_timeout", "ssl_shutdown_timeout"), self._limits.head_seconds)
+        loop = asyncio.get_running_loop()
+        self.servers = [await loop.create_server(create, sock=each, **options) for each in sockets or []]
         self.started = True
 
     def _create_protocol(self):

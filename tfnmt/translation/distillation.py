@@ -40,20 +40,22 @@ def distilled_pairs(
         UserError: a file cannot be read, or a line of an n-best file has another form or number than it must; names it.
     """
     sources, references = map(list, pairs.sides())
-    yield from _with_translations(sources, references, n_best, tokenize)
-    if back_n_best is not None:
-        for reference, source in _with_translations(references, sources, back_n_best, tokenize):
+    found = list(_found(n_best, len(sources)))
+    back_found = [] if back_n_best is None else list(_found(back_n_best, len(sources)))  # read before the scoring
+    yield from _with_translations(sources, references, found, tokenize)
+    if back_found:
+        for reference, source in _with_translations(references, sources, back_found, tokenize):
             yield source, reference
 
 
-def _with_translations(sources, references, n_best, tokenize):
+def _with_translations(sources, references, found, tokenize):
     """(source, translation), three of each source."""
     bleu = sacrebleu.BLEU(tokenize=tokenize, effective_order=True, force=True)
     best, nearest = [], []
-    for reference, found in zip(references, _found(n_best, len(references)), strict=True):
-        scores = [bleu.sentence_score(translation, [reference]).score for translation in found]
-        best.append(found[0])
-        nearest.append(found[scores.index(max(scores))])
+    for reference, translations in zip(references, found, strict=True):
+        scores = [bleu.sentence_score(translation, [reference]).score for translation in translations]
+        best.append(translations[0])
+        nearest.append(translations[scores.index(max(scores))])
     for targets in (references, best, nearest):
         yield from zip(sources, targets, strict=True)
 
