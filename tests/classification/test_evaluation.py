@@ -5,11 +5,15 @@ import pytest
 
 from tests.commands.calls import call
 from tfnmt.averaging import average_checkpoints
+from tfnmt.classification.classifier import Classifier
+from tfnmt.classification.configuration import ClassifierConfiguration
 from tfnmt.classification.evaluation import compare_parses, evaluate_classifier, spans
+from tfnmt.classification.outcomes import mcnemar
 from tfnmt.classification.presets import CLASSIFIER_PRESETS
 from tfnmt.classification.training import train_classifier
 from tfnmt.errors import UserError
-from tfnmt.text.brackets import from_brackets
+from tfnmt.text.brackets import BRACKET_WORDS, from_brackets
+from tfnmt.text.tokenizers import WordTokenizer
 
 SETTINGS = ["task=listops", "embedding_size=4", "units=4", "tracker_units=4", "head_units=4", "batch_size=4", "steps=2"]
 
@@ -17,6 +21,35 @@ SETTINGS = ["task=listops", "embedding_size=4", "units=4", "tracker_units=4", "h
 def test_spans_of_a_tree():
     _, transitions = from_brackets("( ( a b ) ( c ( d e ) ) )")
     assert spans(np.array([*transitions, 0, 0])) == {(0, 2), (3, 5), (2, 5), (0, 5)}
+
+
+def test_models_that_skip_or_order_examples_otherwise_are_compared_by_example(tmp_path):
+    data = tmp_path / "data.tsv"
+    data.write_text("1\t( ( 1 2 ) 3 )\n3\t( 1 2 3 )\n2\t( ( ( ( 1 ) ) ) )\n1\t( 1 2 )\n2\t1\n")
+    tokenizer = WordTokenizer(["1", "2", "3", *BRACKET_WORDS])
+    outcomes = {}
+    for name, options in {
+        "trees": {"encoder": "spinn-pi-nt"},
+        "bag": {"encoder": "bag"},
+        "brackets": {"encoder": "gru", "brackets_as_words": True},
+    }.items():
+        configuration = ClassifierConfiguration(task="listops", embedding_size=4, units=4, head_units=4, **options)
+        model = Classifier(configuration, tokenizer)
+        outcomes[name] = evaluate_classifier(model, [data], broken_trees="skip")[1]
+    lines = {name: each.places["offset"].tolist() for name, each in outcomes.items()}
+    assert [len(each) for each in lines.values()] == [3, 5, 5] and lines["bag"] != lines["brackets"]
+    for each in outcomes.values():
+        by_place = dict(zip(each.places["offset"].tolist(), each.labels.tolist(), strict=True))
+        expected = dict(zip(data_offsets(data), [1, 3, 2, 1, 2], strict=True))
+        assert by_place == {place: expected[place] for place in by_place}
+    np.testing.assert_array_equal(sorted(outcomes["brackets"].words), [1, 1, 2, 3, 3])  # brackets are not counted
+    assert 0 < mcnemar(outcomes["trees"], outcomes["bag"]) <= 1
+
+
+def data_offsets(path):
+    """Where each line begins."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    return [sum(map(len, lines[:i])) for i in range(len(lines))]
 
 
 def test_compare_parses():

@@ -130,6 +130,12 @@ def test_export(exported):
     assert [tree.decode() for tree in trees] == model.parse(TREES)
 
 
+def test_first_and_second_texts_must_be_as_many(exported):
+    signature = tf.saved_model.load(str(exported)).signatures["serving_default"]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="as many first texts as second ones"):
+        signature(first=tf.constant(TREES[:3]), second=tf.constant(TREES[:1]))
+
+
 def test_every_operation_is_one_that_the_stock_server_links(exported):
     allowed = TEXT_OPERATIONS | set(CORE_OPERATIONS.split()) | set(MORE_OPERATIONS.split())
     assert operations(saved_graphs(exported).graph_def) - allowed == set()

@@ -31,3 +31,10 @@ def test_lines_are_written_that_no_excluded_file_has(tmp_path):
     assert all(30 <= len(line.translate(str.maketrans("()", "  ")).split()) - 1 <= 40 for line in long)
     with pytest.raises(UserError, match="--words 4 3: the first number must not be greater than the second"):
         run("wrong", "--words", 4, 3)
+
+
+@pytest.mark.parametrize("command", ["make-listops", "augment-logic"])
+def test_a_seed_is_not_negative_since_python_draws_the_same_for_it_as_without_the_sign(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        call(command, "--output", "never", "--seed", -1)
+    assert ended.value.code == 2 and "--seed: -1 is not a whole number from 0" in capsys.readouterr().err

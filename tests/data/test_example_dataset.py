@@ -133,6 +133,7 @@ def test_long_examples_are_skipped(tmp_path):
         ("snli", "a.tsv", ["NEUTRAL\tA\tB"], "line 1: the label is 'NEUTRAL'; it must be one of entailment neutral"),
         ("logic", "train1", ["=\ta"], "line 1: 2 columns instead of 3"),
         ("sst", "dev.txt", ["(5 good)"], "line 1: a label is none of 0, 1, 2, 3, 4"),
+        ("sst", "dev.txt", ["(12 (2 a) (2 b))"], "line 1: a label is none of 0, 1, 2, 3, 4"),
         ("sst", "dev.txt", ["(2 good)", "(2 a b)"], "line 2: 'b' has no label|line 2: the word 'b' has no label"),
         ("listops", "a.tsv", ["10\t1"], "line 1: a line must be a digit TAB an expression"),
         ("listops", "a.tsv", ["1"], "line 1: a line must be a digit TAB an expression"),

@@ -48,6 +48,9 @@ class Classifier(MicroBatchTraining, keras.Model):
         configuration: sizes, task and encoder.
         tokenizer: between words and ids.
         label_smoothing: ε of `MaskedCrossEntropy`, in training.
+
+    Attributes:
+        brackets: the ids of brackets as words, those that the tokenizer knows.
     """
 
     kind = "classifier"
@@ -67,10 +70,11 @@ class Classifier(MicroBatchTraining, keras.Model):
         self.micro_batches = c.micro_batches
         self.label_smoothing = label_smoothing
         self.encoder_spec = ENCODERS[c.encoder]
-        brackets = tokenizer.encode(tf.constant(BRACKET_WORDS)).flat_values.numpy().tolist()
-        known = UNKNOWN not in brackets
+        ids = tokenizer.encode(tf.constant(BRACKET_WORDS)).flat_values.numpy().tolist()
+        self.brackets = tuple(id for id in ids if id != UNKNOWN)
+        known = len(self.brackets) == len(BRACKET_WORDS)
         require(c.composed_brackets or known, "composed_brackets", False, "true with a vocabulary without brackets")
-        self.encoder = make_encoder(c, tokenizer.vocabulary_size, brackets)
+        self.encoder = make_encoder(c, tokenizer.vocabulary_size, self.brackets)
         self.head = MultilayerPerceptron(
             len(c.labels),
             c.head_units,
@@ -198,7 +202,8 @@ class Classifier(MicroBatchTraining, keras.Model):
 
         Args:
             texts: strings, or pairs of strings where pairs are classified: words separated by single spaces, in binary
-                brackets as in `( ( A dog ) runs )`. Models that need no parse ignore brackets.
+                brackets as in `( ( A dog ) runs )`. Models that need no parse ignore brackets, unless they read them
+                as words (`brackets_as_words`).
             batch_size: texts classified at once.
 
         Raises:
@@ -211,7 +216,8 @@ class Classifier(MicroBatchTraining, keras.Model):
         """The parse tree of each sentence in binary brackets, as the model predicts it.
 
         Args:
-            texts: words separated by spaces; brackets are ignored.
+            texts: words separated by spaces; brackets are ignored, unless the model reads them as words
+                (`brackets_as_words`), which are then in the tree, too.
             batch_size: texts parsed at once.
 
         Raises:

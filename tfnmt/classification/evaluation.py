@@ -14,13 +14,14 @@ from tfnmt.classification.configuration import ClassifierConfiguration
 from tfnmt.classification.encoders import ENCODERS
 from tfnmt.classification.losses import log_likelihoods
 from tfnmt.classification.outcomes import Outcomes
-from tfnmt.data.example_batches import evaluation_batches
+from tfnmt.data.example_batches import evaluation_batches, evaluation_order
 from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.data.examples import SentenceReader
 from tfnmt.data.progress import log_counts
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import PAD, REDUCE, SHIFT
+from tfnmt.text.tokenizers import PADDING
 
 logger = logging.getLogger(__name__)
 
@@ -56,27 +57,28 @@ def evaluate_classifier(
     for inputs, _ in batches.take(1):
         model.predict_on_batch(inputs)  # traces the model before the clock starts
     start = time.perf_counter()
-    figures, outcomes = evaluate_batches(model, batches, len(dataset))
+    figures, outcomes = evaluate_batches(model, batches, dataset)
     seconds = time.perf_counter() - start
     return figures | {"examples": len(dataset), "examples_per_second": len(dataset) / seconds}, outcomes
 
 
 def evaluate_batches(
-    model: Classifier, batches: Iterable[tuple[dict, tf.Tensor]], examples: int
+    model: Classifier, batches: Iterable[tuple[dict, tf.Tensor]], examples: ExampleDataset
 ) -> tuple[dict[str, float], Outcomes]:
-    """As `evaluate_classifier`, without the last two figures, for batches from `evaluation_batches`, of so many
-    examples in all."""
+    """As `evaluate_classifier`, without the last two figures, for the batches of `evaluation_batches` of these
+    examples."""
     parts, log_p, parses = [], 0.0, np.zeros(4)
-    for inputs, labels in log_counts(batches, "evaluating", "examples", lambda batch: len(batch[1]), examples):
+    no_words = [PADDING, *(model.brackets if model.configuration.brackets_as_words else ())]
+    for inputs, labels in log_counts(batches, "evaluating", "examples", lambda batch: len(batch[1]), len(examples)):
         predictions = model.predict_on_batch(inputs)
         logits = predictions["logits"]
         labels = model.root_labels(inputs, labels, predictions).numpy()
-        words = np.count_nonzero(inputs["words"], axis=1).reshape([-1, len(labels)]).max(axis=0)
+        words = np.sum(~np.isin(inputs["words"], no_words), axis=1).reshape([-1, len(labels)]).max(axis=0)
         parts.append((labels, logits.argmax(axis=-1), words))
         log_p += float(tf.reduce_sum(log_likelihoods(labels, logits)))
         if model.encoder_spec.predicts_parses and "transitions" in inputs:
             parses += compare_parses(predictions["transitions"], inputs["transitions"].numpy())
-    outcomes = Outcomes(*map(np.concatenate, zip(*parts, strict=True)))
+    outcomes = Outcomes(examples.places[evaluation_order(examples)], *map(np.concatenate, zip(*parts, strict=True)))
     figures = {"accuracy": float(outcomes.right.mean()), "loss": -log_p / len(outcomes.labels)}
     same_transitions, transitions, same_spans, spans = parses
     if transitions:

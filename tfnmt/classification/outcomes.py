@@ -10,14 +10,16 @@ BINS = 6
 
 
 class Outcomes(NamedTuple):
-    """Arrays [examples], int, in the order in which examples are evaluated."""
+    """Arrays [examples], int but for `places`, in the order in which examples are evaluated: each model has its own."""
 
+    places: np.ndarray
+    """Which example each is: the places of an `ExampleDataset`."""
     labels: np.ndarray
     """The right labels."""
     predicted: np.ndarray
     """Those that the model gives."""
     words: np.ndarray
-    """Words of the sentence, of pairs those of the longer one."""
+    """Words of the sentence, of pairs those of the longer one, without brackets."""
 
     @property
     def right(self) -> np.ndarray:
@@ -27,15 +29,13 @@ class Outcomes(NamedTuple):
 
 def accuracy_by_length(outcomes: Outcomes) -> dict[str, tuple[int, float]]:
     """(examples, accuracy) by the number of words, such as "9-12", in up to six bins of about as many examples."""
-    edges = np.unique(np.quantile(outcomes.words, np.linspace(0, 1, BINS + 1), method="higher"))
-    lowest = [edges[0], *(edges[1:-1] + 1)] if len(edges) > 1 else [edges[0]]
-    highest = edges[1:] if len(edges) > 1 else edges
+    highest = np.unique(np.quantile(outcomes.words, np.linspace(0, 1, BINS + 1)[1:], method="higher"))
+    lowest = [outcomes.words.min(), *(highest[:-1] + 1)]
     bins = {}
     for low, high in zip(lowest, highest, strict=True):
         inside = (low <= outcomes.words) & (outcomes.words <= high)
-        if inside.any():
-            name = f"{low}-{high}" if low < high else f"{low}"
-            bins[name] = (int(inside.sum()), float(outcomes.right[inside].mean()))
+        name = f"{low}-{high}" if low < high else f"{low}"
+        bins[name] = (int(inside.sum()), float(outcomes.right[inside].mean()))
     return bins
 
 
@@ -50,13 +50,12 @@ def mcnemar(outcomes: Outcomes, others: Outcomes) -> float:
     """The p-value of McNemar's exact test (McNemar 1947), two-sided: how probable it is that of the examples which
     only one of two models gets right, one has so many more than the other, if both were equally good.
 
-    Raises:
-        ValueError: they are not of the same examples.
+    It is of the examples that both have: one model may skip those whose trees are broken.
     """
-    if not np.array_equal(outcomes.labels, others.labels):
-        raise ValueError("the outcomes are not of the same examples")
-    only_one = int(np.sum(outcomes.right & ~others.right))
-    only_other = int(np.sum(others.right & ~outcomes.right))
+    _, indices, indices_of_others = np.intersect1d(outcomes.places, others.places, return_indices=True)
+    right, right_of_others = outcomes.right[indices], others.right[indices_of_others]
+    only_one = int(np.sum(right & ~right_of_others))
+    only_other = int(np.sum(right_of_others & ~right))
     n, fewer = only_one + only_other, min(only_one, only_other)
     log_terms = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(fewer + 1)]
     return min(1.0, 2 * sum(math.exp(term - n * math.log(2)) for term in log_terms))

@@ -35,6 +35,7 @@ _WORDS_READ = {
     "written": "string [batch, words]: the same as the text has them, unknown words too",
 }
 _NO_WORDS = "each text must have a word"
+_AS_MANY = "there must be as many first texts as second ones"
 _LIMITS = {"text_tokens": 500, "request_tokens": 4000}
 """As much as takes SPINN in the sizes of the preset `snli` no more than a second of a processor."""
 
@@ -95,7 +96,10 @@ class ClassifierServable(tf.Module):
         return self._classify(self._inputs(text))
 
     def _pairs(self, first, second):
-        return self._classify(self._inputs(tf.concat([first, second], axis=0)))
+        as_many = tf.debugging.Assert(tf.equal(tf.size(first), tf.size(second)), [_AS_MANY])
+        with tf.control_dependencies([as_many]):
+            both = tf.concat([first, second], axis=0)
+        return self._classify(self._inputs(both))
 
     def _encode(self, text):
         model, inputs = self._untracked.model, self._inputs(text)

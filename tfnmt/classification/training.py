@@ -118,7 +118,7 @@ def _train(directory, preset, record, vectors, word_files, resuming, session, ma
         return training_batches(examples, tokenizer, batch_size, training.seed, epoch, skip, preset.examples.longest)
 
     def dev_scores():
-        figures, _ = evaluate_batches(model, dev_batches, len(dev_examples))
+        figures, _ = evaluate_batches(model, dev_batches, dev_examples)
         return {f"dev_{name}": float(value) for name, value in figures.items()}
 
     run = TrainingRun(

@@ -3,7 +3,7 @@
 import argparse
 from typing import TextIO
 
-from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.parser import CommandParser, not_negative, positive
 
 
 def add_options(parser: CommandParser) -> None:
@@ -11,7 +11,7 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument("--input", required=True, metavar="F", help="lines of relation TAB formula TAB formula")
     parser.add_argument("--output", required=True, metavar="F", help="the file to write; it is written whole or not")
     parser.add_argument("--copies", required=True, type=positive, metavar="N", help="of each line, in random order")
-    parser.add_argument("--seed", required=True, type=int, metavar="S", help="decides the names and the order")
+    parser.add_argument("--seed", required=True, type=not_negative, metavar="S", help="decides the names and the order")
     parser.add_argument(
         "--exclude",
         action="append",

@@ -4,7 +4,7 @@ import argparse
 from itertools import islice
 from typing import TextIO
 
-from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.parser import CommandParser, not_negative, positive
 from tfnmt.data.tasks.listops import ARGUMENTS, MAXIMUM_DEPTH, draw_lines, expressions
 from tfnmt.errors import UserError
 
@@ -13,7 +13,7 @@ def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
     parser.add_argument("--output", required=True, metavar="F", help="the file to write; it is written whole or not")
     parser.add_argument("--count", required=True, type=positive, metavar="N", help="lines")
-    parser.add_argument("--seed", required=True, type=int, metavar="S", help="decides which")
+    parser.add_argument("--seed", required=True, type=not_negative, metavar="S", help="decides which")
     parser.add_argument(
         "--levels",
         type=positive,

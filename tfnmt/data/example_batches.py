@@ -53,13 +53,18 @@ def training_batches(
 
 
 def evaluation_batches(examples: ExampleDataset, tokenizer: WordTokenizer, batch_size: int) -> tf.data.Dataset:
-    """Every example once, in batches sorted by length."""
+    """Every example once, in batches, in the order of `evaluation_order`."""
 
     def groups() -> list[np.ndarray]:
-        return _split(np.argsort(examples.lengths, kind="stable"), batch_size)
+        return _split(evaluation_order(examples), batch_size)
 
     batches = _batches(examples, tokenizer, groups)
     return batches.apply(tf.data.experimental.assert_cardinality(number_of_batches(examples, batch_size)))
+
+
+def evaluation_order(examples: ExampleDataset) -> np.ndarray:
+    """The indices of all examples from the shortest to the longest, int64 [examples]."""
+    return np.argsort(examples.lengths, kind="stable")
 
 
 def number_of_batches(examples: ExampleDataset, batch_size: int) -> int:

@@ -56,6 +56,8 @@ class ExampleDataset:
     Attributes:
         summary: a `DatasetSummary`.
         word_counts: a `Counter` of all words.
+        places: where each example is, [examples] of (its file's index, its byte offset), equal in all datasets of the
+            same files, whatever examples they skip.
         lengths: int32 [examples], the number of words; of the longer sentence if there are two.
 
     Raises:
@@ -84,7 +86,8 @@ class ExampleDataset:
                 files.append(file)
                 offsets.append(offset)
                 lengths.append(_length(example))
-        self._files, self._offsets = np.array(files, np.int32), np.array(offsets, np.int64)
+        self.places = np.empty(len(lengths), [("file", np.int32), ("offset", np.int64)])
+        self.places["file"], self.places["offset"] = files, offsets
         self.lengths = np.array(lengths, np.int32)
         self.summary.examples = len(lengths)
         if not lengths:
@@ -106,8 +109,8 @@ class ExampleDataset:
             files = [stack.enter_context(_open(path)) for path in self.paths]
 
             def read_example(index: int) -> Example:
-                file = self._files[index]
-                files[file].seek(self._offsets[index])
+                file, offset = self.places[index]
+                files[file].seek(offset)
                 try:
                     return self._line_readers[file](_decode(files[file].readline()), self.reader)
                 except (SkippedExampleError, ValueError, UserError) as error:

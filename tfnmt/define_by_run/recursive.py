@@ -16,11 +16,11 @@ from tfnmt.text.brackets import REDUCE, SHIFT
 
 
 def encode(encoder: TreeLSTMEncoder, batch: dict[str, tf.Tensor], training: bool = False) -> dict[str, tf.Tensor]:
-    """What `TreeLSTMEncoder` computes, one node of one sentence at a time.
+    """What `TreeLSTMEncoder` computes, dropout of the composition aside, one node of one sentence at a time.
 
     Args:
         encoder: a built `TreeLSTMEncoder`.
-        batch: its batch, of which "words" and "transitions" are read.
+        batch: its batch, of which "words" and "transitions" are read; every sentence has a word.
         training: as there.
 
     Returns:

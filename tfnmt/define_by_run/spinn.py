@@ -15,7 +15,10 @@ from tfnmt.text.brackets import PAD, REDUCE, SHIFT
 def encode(
     encoder: TreeEncoder, batch: dict[str, tf.Tensor], training: bool = False, seed: tf.Tensor | None = None
 ) -> dict[str, tf.Tensor]:
-    """What a `TreeLSTMEncoder` or a `SPINN` computes; arguments and results are theirs."""
+    """What a `TreeLSTMEncoder` or a `SPINN` computes, dropout of the composition aside.
+
+    Arguments and results are theirs. Every sentence has a word.
+    """
     sentences = len(batch["words"])
     lengths = np.count_nonzero(batch["words"], axis=1)
     compose, tracker = encoder.compose, getattr(encoder, "tracker", None)

@@ -123,8 +123,10 @@ def test_expressions_of_a_thousand_words():
         assert 900 <= len(from_brackets(text)[0]) <= 1000
         assert value in "0123456789"
     assert list(islice(draw_lines(11, words=(900, 1000)), 5)) == lines
-    with pytest.raises(UserError, match="no expression has 2 to 3 words: ask for other numbers of levels or arguments"):
+    with pytest.raises(UserError, match="expressions of 2 to 3 words do not exist, or are too improbable"):
         next(draw_lines(1, words=(2, 3)))
+    with pytest.raises(UserError, match="201 levels: at most 200 can be asked for"):
+        next(draw_lines(1, levels=201))
     with pytest.raises(UserError, match="expressions of 10,001 words: at most 10,000 can be asked for"):
         next(draw_lines(1, words=(200, 10_001)))
     assert next(draw_lines(1, words=(1, 1))).split("\t")[0] in "0123456789"
@@ -139,6 +141,11 @@ def test_no_expression_twice_and_none_that_is_excluded():
     assert list(islice(draw_lines(6), 300)) != lines
     others = {line.split("\t")[1] for line in islice(draw_lines(5, set(texts[:100])), 300)}
     assert others.isdisjoint(texts[:100]) and others.issuperset(texts[100:])
+
+
+def test_the_most_levels_can_be_drawn():
+    _, text = next(draw_lines(1, levels=200, arguments=(1, 1), words=(401, 401))).split("\t")
+    assert text.count("[") == 200
 
 
 def test_few_levels_have_few_expressions(monkeypatch):

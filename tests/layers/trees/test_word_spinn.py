@@ -234,6 +234,12 @@ def test_its_configuration_makes_it_again():
     assert (again.parse, again.tracker.units, again.uncomposed) == ("predicted", TRACKER_UNITS, (2, 5))
 
 
+@pytest.mark.parametrize("uncomposed", [(), (2, 5)])
+def test_sentences_without_words_have_a_root_of_zeros(uncomposed):
+    results = word_spinn("sampled", uncomposed=uncomposed)({"words": tf.zeros([2, 3], tf.int32)})
+    np.testing.assert_array_equal(results["root"], np.zeros([2, UNITS]))
+
+
 def test_parses_must_come_from_the_tracker():
     with pytest.raises(ValueError, match='"predicted" or "sampled", not \'given\''):
         word_spinn("given")

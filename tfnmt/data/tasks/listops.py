@@ -32,6 +32,8 @@ MAXIMUM_DEPTH = 20
 MAXIMUM_REPEATED_DRAWS = 100_000
 # Of expressions whose number of words is asked for: computing how probable each number is takes some ten seconds then.
 MAXIMUM_WORDS = 10_000
+# Each level is a call within a call, of which Python allows a thousand.
+MAXIMUM_LEVELS = 200
 
 Expression = int | tuple
 
@@ -135,8 +137,11 @@ def draw_lines(
         words: the fewest and the most of an expression; each is as frequent as it would be among all. None: any.
 
     Raises:
-        UserError: no new expression was found, or none has so many words; more than `MAXIMUM_WORDS` are asked for.
+        UserError: no new expression was found, or none has so many words; more than `MAXIMUM_WORDS` or `MAXIMUM_LEVELS`
+            are asked for.
     """
+    if levels > MAXIMUM_LEVELS:
+        raise UserError(f"{levels:,} levels: at most {MAXIMUM_LEVELS:,} can be asked for")
     if words and words[1] > MAXIMUM_WORDS:
         raise UserError(f"expressions of {words[1]:,} words: at most {MAXIMUM_WORDS:,} can be asked for")
     rng = random.Random(seed)
@@ -150,7 +155,8 @@ def draw_lines(
         if number is None:
             fewest, most = words
             raise UserError(
-                f"no expression has {fewest:,} to {most:,} words: ask for other numbers of levels or arguments"
+                f"expressions of {fewest:,} to {most:,} words do not exist, or are too improbable: "
+                "ask for other numbers of levels or arguments"
             )
         return draw_of_length(rng, lengths, levels, number)
 

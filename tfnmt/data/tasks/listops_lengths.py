@@ -41,7 +41,8 @@ class Lengths:
             one[2:] += list_probability * lists[:-2]
 
     def draw(self, rng: random.Random, fewest: int, most: int) -> int | None:
-        """A number of words within these bounds, or None if no expression has so many."""
+        """A number of words within these bounds, or None if no expression has so many, or they are so improbable that
+        their probability is less than the smallest number."""
         return self._choice(rng, self._of_several[-1][1, fewest : most + 1], fewest)
 
     def of_arguments(self, rng: random.Random, levels: int, words: int) -> Iterator[int]:

@@ -36,7 +36,8 @@ class Logic(SentencePairTask):
     labels = tuple(RELATIONS)
 
     def draw_line(self, rng: random.Random) -> str:
-        """A pair of small formulas. The relation is drawn first, so that all seven are equally frequent."""
+        """A pair of small formulas. The relation is drawn first, so that all seven are equally probable; of some there
+        are so few pairs that a corpus without repetitions has fewer of them."""
         label = rng.choice(RELATIONS)
         while True:
             variables = rng.sample("abc", 2)

@@ -8,6 +8,8 @@ from tfnmt.data.tasks.task import Task
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import from_labelled_brackets
 
+_ANNOTATIONS = ("0", "1", "2", "3", "4")
+
 
 class SST(Task):
     """Five classes, as annotated."""
@@ -26,7 +28,7 @@ class SST(Task):
             raise SkippedExampleError("empty")
         words, transitions, annotations = reader.parse(from_labelled_brackets, line)
         try:
-            phrase_labels = [self.classes["01234".index(annotation)] for annotation in annotations]
+            phrase_labels = [self.classes[_ANNOTATIONS.index(annotation)] for annotation in annotations]
         except ValueError as error:
             raise UserError("a label is none of 0, 1, 2, 3, 4") from error
         label = phrase_labels[-1]

@@ -139,7 +139,8 @@ def _real_places(words):
 def _roots(rows, transitions):
     """The rows of the roots [sentences], given those of all nodes."""
     steps = tf.math.count_nonzero(transitions != PAD, axis=1, dtype=tf.int32)
-    return tf.gather(rows, tf.maximum(steps - 1, 0), batch_dims=1)
+    rows = tf.pad(rows, [[0, 0], [1, 0]])  # the row of zeros, for a sentence without words
+    return tf.gather(rows, steps, batch_dims=1)
 
 
 @keras.saving.register_keras_serializable("tfnmt")
