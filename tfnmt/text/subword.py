@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-import threading
+import random
 from collections.abc import Iterable
 
 import numpy as np
@@ -12,6 +12,7 @@ import tensorflow_text as tf_text
 from tensorflow_text.python.ops import sentencepiece_tokenizer
 
 from tfnmt.errors import UserError
+from tfnmt.text.subword_sampling import SubwordSampler
 from tfnmt.text.subword_training import train_sentencepiece
 from tfnmt.text.tokenizer import (
     END,
@@ -27,8 +28,6 @@ from tfnmt.text.tokenizer import (
 
 # At the beginning of a piece: a word begins with it.
 WORD_MARK = "▁"
-# Held while segmentations are drawn.
-_DRAWING = threading.Lock()
 
 
 class SubwordTokenizer(Tokenizer):
@@ -93,8 +92,7 @@ class SubwordTokenizer(Tokenizer):
     def sample(self, text: tf.Tensor, alpha: float, seed: tf.Tensor) -> tf.RaggedTensor:
         """As `encode`, but with segmentations that are drawn, the same ones whenever text and seed are the same.
 
-        The library sentencepiece draws them in Python, outside of the graph: TensorFlow Text's operation can do it too,
-        but not from a seed.
+        They are drawn in Python, outside of the graph: TensorFlow Text's operation can do it too, but not from a seed.
 
         Args:
             text: string [batch].
@@ -106,13 +104,11 @@ class SubwordTokenizer(Tokenizer):
         Returns:
             Ragged int32 [batch, (length)], without START and END.
         """
-        processor = sentencepiece.SentencePieceProcessor(model_proto=self.model)
+        sampler = SubwordSampler(self.model, alpha)
 
         def draw(lines, seed):
-            with _DRAWING:  # the library has one seed for all its threads, which a thread takes when it begins
-                sentencepiece.set_random_generator_seed(int(seed))
-                texts = [line.decode() for line in lines]
-                rows = processor.encode(texts, enable_sampling=True, alpha=alpha, nbest_size=-1, num_threads=1)
+            rng = random.Random(int(seed))
+            rows = [sampler.draw(line.decode(), rng) for line in lines]
             return np.array([id_ for row in rows for id_ in row], np.int32), np.array(
                 [len(row) for row in rows], np.int64
             )
@@ -170,8 +166,9 @@ def _check(model: bytes) -> None:
     """Raise `UserError` unless SentencePiece finds the model sound. The older SentencePiece in TensorFlow Text does not
     look, and a broken model ends the process. Neither looks whether what the model writes is UTF-8.
     """
+    processor = sentencepiece.SentencePieceProcessor()
     try:
-        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        processor.load_from_serialized_proto(model)
     except RuntimeError as error:
         raise UserError(f"this is not a SentencePiece model: {error}") from error
     specials = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())

@@ -1,6 +1,8 @@
 """Learning SentencePiece models from text."""
 
 import io
+import itertools
+import random
 import re
 import tempfile
 from collections.abc import Iterable
@@ -16,7 +18,7 @@ from tfnmt.text.tokenizer import END, PADDING, START, UNKNOWN, normalized_chunks
 # and NFC, the text is not changed; SentencePiece's default (NFKC) would rewrite "½".
 _WHITE_SPACE = [*range(0x09, 0x0E), 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), *range(0x2028, 0x202A)]
 _WHITE_SPACE += [0x202F, 0x205F, 0x3000]
-# SentencePiece keeps its training text in memory. From a larger corpus it takes a random sample of this many lines.
+# SentencePiece keeps its training text in memory. Of a larger corpus it gets a random sample of this many lines.
 _LARGEST_SAMPLE = 1_000_000
 
 
@@ -28,21 +30,18 @@ def train_sentencepiece(
     Raises:
         UserError: no text, or a vocabulary size that is impossible for the text; names the nearest possible one.
     """
-    sentencepiece.set_random_generator_seed(seed)
-    chunks = normalized_chunks(lines, lowercase)
+    normalized = (line for chunk in normalized_chunks(lines, lowercase) for line in chunk.numpy())
     model = io.BytesIO()
     with tempfile.TemporaryDirectory() as directory:
         rules = Path(directory, "white_space.tsv")
         rules.write_text("".join(f"{code:X}\t20\n" for code in _WHITE_SPACE), encoding="ascii")
         try:
             sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=(line for chunk in chunks for line in chunk.numpy()),
+                sentence_iterator=iter(_sample(normalized, _LARGEST_SAMPLE, seed)),
                 model_writer=model,
                 model_type=model_type,
                 vocab_size=vocabulary_size,
                 character_coverage=character_coverage,
-                input_sentence_size=_LARGEST_SAMPLE,
-                shuffle_input_sentence=True,
                 normalization_rule_tsv=str(rules),
                 pad_id=PADDING,
                 unk_id=UNKNOWN,
@@ -56,6 +55,19 @@ def train_sentencepiece(
     description = sentencepiece_model_pb2.ModelProto.FromString(model.getvalue())
     description.normalizer_spec.ClearField("normalization_rule_tsv")  # the temporary file's name
     return description.SerializeToString(deterministic=True)
+
+
+def _sample(lines, size, seed):
+    """So many lines, each as probable as every other (Vitter 1985, algorithm R).
+
+    SentencePiece can take a sample itself, but newer versions take another one in each process, whatever its seed.
+    """
+    rng, sample = random.Random(seed), list(itertools.islice(lines, size))
+    for number, line in enumerate(lines, start=size):
+        place = rng.randint(0, number)
+        if place < size:
+            sample[place] = line
+    return sample
 
 
 def _explain(error: RuntimeError, vocabulary_size: int) -> Exception:
