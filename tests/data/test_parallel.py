@@ -41,6 +41,15 @@ def test_every_kind_of_file_gives_the_same_pairs(kind, tmp_path):
     assert list(zip(*read_sides(*files), strict=True)) == PAIRS
 
 
+@pytest.mark.parametrize("parts", [(b"a\nb\n", b"", b"c\nd\n"), (b"a\nb", b"", b"", b"\nc\nd\n", b"")])
+def test_a_gz_file_may_have_several_parts_and_empty_ones(parts, tmp_path):
+    """As bgzip writes it, whose files end with an empty part, and `cat` puts together."""
+    files = [tmp_path / "text.en.gz", write(tmp_path / "text.de", "wxyz")]
+    files[0].write_bytes(b"".join(map(gzip.compress, parts)))
+    assert check_parallel(*files) == 4
+    assert list(read_parallel(*files).as_numpy_iterator()) == [(b"a", b"w"), (b"b", b"x"), (b"c", b"y"), (b"d", b"z")]
+
+
 def test_lines_keep_their_order_over_chunks(tmp_path):
     pairs = [(f"source {i}", f"target {i}") for i in range(1100)]
     files = [write(tmp_path / f"text.{side}", [pair[side] for pair in pairs]) for side in (0, 1)]

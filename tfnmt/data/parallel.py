@@ -11,7 +11,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from tfnmt.data.lines import BYTE_ORDER_MARK, count_lines, is_compressed, read_lines
+from tfnmt.data.lines import BYTE_ORDER_MARK, batch_lines, count_lines, is_compressed, read_lines
 from tfnmt.data.progress import log_progress
 from tfnmt.errors import UserError
 
@@ -132,5 +132,10 @@ def _check(path: str | Path, tabs: int | None = None) -> int:
 
 def _text_chunks(path: str | Path) -> tf.data.Dataset:
     """The lines of a file, strings [lines], some at a time."""
-    lines = tf.data.TextLineDataset(str(path), compression_type="GZIP" if is_compressed(path) else None)
+    if is_compressed(path):  # by Python: TensorFlow ends at an empty part, which bgzip writes at the end of its files
+        chunk = tf.TensorSpec([None], tf.string)
+        return tf.data.Dataset.from_generator(
+            lambda: batch_lines(read_lines(path), _LINES_AT_ONCE), output_signature=chunk
+        )
+    lines = tf.data.TextLineDataset(str(path))
     return lines.batch(_LINES_AT_ONCE).map(lambda chunk: tf.strings.regex_replace(chunk, f"^{BYTE_ORDER_MARK}", ""))
