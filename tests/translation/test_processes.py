@@ -1,5 +1,8 @@
 """Translation by processes: as by one, in the same order; and the devices that a process may compute on."""
 
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+
 import numpy as np
 import pytest
 
@@ -7,6 +10,7 @@ from tests.translation.test_searcher import SOURCES, made
 from tfnmt.devices import use_device
 from tfnmt.errors import UserError
 from tfnmt.training.model_directory import save_configuration, save_tokenizers, save_weights
+from tfnmt.translation import processes
 from tfnmt.translation.processes import Work, translate_in_processes
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
@@ -27,6 +31,37 @@ def test_a_process_gives_what_this_one_gives_in_the_same_order(tmp_path, capfd):
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one.texts, other.texts)
         np.testing.assert_allclose(one.scores, other.scores, rtol=1e-5)
+
+
+@pytest.fixture
+def in_threads(monkeypatch):
+    """Threads in place of processes, and "translations" that are the window's texts in capitals, unless it has a !."""
+
+    def translate(window):
+        if "!" in window[0]:
+            raise BrokenProcessPool("A process in the process pool was terminated abruptly")
+        return [text.upper() for text in window[0]]
+
+    monkeypatch.setattr(processes, "process_pool", lambda count, *_: ThreadPoolExecutor(count))
+    monkeypatch.setattr(processes, "_translate", translate)
+
+
+def test_what_is_wrong_with_a_line_comes_after_the_lines_before_it(in_threads):
+    def windows():
+        yield from ((["a", "b"], None), (["c"], None))
+        raise UserError("line 4: not UTF-8")
+
+    found = []
+    with pytest.raises(UserError, match="line 4: not UTF-8"):
+        found.extend(translate_in_processes(None, windows(), processes=2))
+    assert found == ["A", "B", "C"]
+
+
+def test_a_process_that_dies_is_told_in_one_line(in_threads):
+    found = translate_in_processes(None, ((text, None) for text in ("ab", "!", "c")), processes=1)
+    assert [next(found), next(found)] == ["A", "B"]
+    with pytest.raises(UserError, match="a process has died, perhaps for want of memory: take fewer --processes"):
+        next(found)
 
 
 def test_a_device_that_is_not_there():

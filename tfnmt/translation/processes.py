@@ -5,9 +5,11 @@ Each process has the models. Windows of lines go to whichever is free, and come 
 
 import collections
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import NamedTuple
 
+from tfnmt.errors import UserError
 from tfnmt.tensorflow_start import process_pool
 from tfnmt.threads import use_threads
 from tfnmt.translation.postprocessing import Translations
@@ -52,18 +54,33 @@ def translate_in_processes(
         windows: read as they are needed: two for each process at most.
         processes: how many.
         advance: called after each window with the number of its texts.
+
+    Raises:
+        UserError: as the windows, after the translations of those before; a process has died.
     """
 
+    def submitted(pool: ProcessPoolExecutor) -> Iterator[Future]:
+        try:
+            for window in windows:
+                yield pool.submit(_translate, window)
+        except UserError as error:  # comes in its turn
+            failed: Future = Future()
+            failed.set_exception(error)
+            yield failed
+
     def finished(future: Future) -> list[Translations]:
-        translations = future.result()
+        try:
+            translations = future.result()
+        except BrokenProcessPool as error:
+            raise UserError("a process has died, perhaps for want of memory: take fewer --processes") from error
         if advance:
             advance(len(translations))
         return translations
 
     waiting: collections.deque[Future] = collections.deque()
     with process_pool(processes, _begin, work) as pool:
-        for window in windows:
-            waiting.append(pool.submit(_translate, window))
+        for future in submitted(pool):
+            waiting.append(future)
             if len(waiting) >= 2 * processes:
                 yield from finished(waiting.popleft())
         while waiting:
