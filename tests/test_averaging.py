@@ -14,7 +14,8 @@ from tfnmt.training.checkpoints import Checkpoints
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.model_directory import save_configuration, save_tokenizers, save_weights
 from tfnmt.training.progress import Progress
-from tfnmt.translation.training import compile_for_training
+from tfnmt.translation.presets import PRESETS
+from tfnmt.translation.training import compile_for_training, train_translator
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +50,17 @@ def test_the_mean_of_the_last(run, tmp_path, logged):
     assert logged() == [f"{tmp_path / name}: {missing}" for name in "23"]
     with pytest.raises(UserError, match="2: a model is there already; name another --output"):
         average_checkpoints(directory, 1, tmp_path / "2")
+
+
+def test_the_last_checkpoint_alone_has_the_dev_scores_of_the_run(tmp_path):
+    """With the loss that was trained, label smoothing and mean over sentences too."""
+    settings = ["epochs=1", "steps=5", "label_smoothing=0.2", "loss_mean=sentences", "selection=loss"]
+    preset = PRESETS["tiny"].override([*settings, *(f"{key}={size}" for key, size in SIZES.items())])
+    _, progress = train_translator(tmp_path / "run", preset)
+    average_checkpoints(tmp_path / "run", 1, tmp_path / "mean")
+    card = (tmp_path / "mean" / "README.md").read_text(encoding="utf-8")
+    for name in ("dev_loss", "dev_perplexity", "dev_token_accuracy"):
+        assert f"- {name} {progress.history[-1][name]:.4g}\n" in card
 
 
 @pytest.mark.parametrize("failing", ["save_tokenizers", "save_weights", "_write_card", "write_with_digest"])

@@ -16,10 +16,9 @@ from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.digests import write_with_digest
 from tfnmt.training.model_directory import CHECKPOINTS, CONFIGURATION, save_tokenizers, save_weights
 from tfnmt.training.run_record import read_preset, require_run, resumed_record
-from tfnmt.translation.evaluation import evaluate_translator
 from tfnmt.translation.model_card import model_card as translator_card
 from tfnmt.translation.presets import Preset
-from tfnmt.translation.training import DEV_BATCH_SIZE
+from tfnmt.translation.training import compile_for_training, dev_scoring
 from tfnmt.translation.translator import Translator
 
 logger = logging.getLogger(__name__)
@@ -82,14 +81,14 @@ def _write_card(model, directory, output, weights, command):
     _, paths = record.paths(directory)
     if is_translator:
         files = ParallelFiles(*paths)
-        figures, _ = evaluate_translator(model, files, beam_size=1, batch_size=DEV_BATCH_SIZE)
-        measures = ("loss", "perplexity", "token_accuracy", "bleu")
+        compile_for_training(model, preset.training, total_steps=1)  # for its loss
+        scores = dev_scoring(model, model, files)()
     else:
         broken_trees = preset.examples.broken_trees
         files = evaluation_dataset(model.configuration, paths, broken_trees)
         figures, _ = evaluate_classifier(model, paths, broken_trees=broken_trees)
         measures = ("accuracy", "loss", "transition_accuracy", "parse_f1")
-    scores = {f"dev_{name}": figures[name] for name in measures if name in figures}
+        scores = {f"dev_{name}": figures[name] for name in measures if name in figures}
     make_card = translator_card if is_translator else classifier_card
     card = make_card(model, preset, record.replace(command=command), scores, (), files)
     dataclasses.replace(card, weights=weights).write(output)

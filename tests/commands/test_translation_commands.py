@@ -1,5 +1,6 @@
 """The commands of a translator: trained, scored and used as from the command line."""
 
+import argparse
 import csv
 import gzip
 import io
@@ -19,7 +20,10 @@ import yaml
 
 import tfnmt
 from tests.commands.calls import call, start
+from tfnmt.commands.parallel_files import add_parallel_files, chosen_parallel_files
+from tfnmt.commands.parser import CommandParser
 from tfnmt.commands.training_options import refuse_other_tokenizers
+from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
 from tfnmt.files import file_digest
@@ -138,7 +142,7 @@ def test_averaged_checkpoints_have_a_card(model, files, tmp_path):
             "--json",
         )
     )
-    assert f"- dev_loss {figures['loss']:.4g}\n- dev_perplexity {figures['perplexity']:.4g}\n" in card
+    assert f"- dev_perplexity {figures['perplexity']:.4g}\n" in card
     assert f"- dev_bleu {figures['bleu']:.4g}, signature `{figures['bleu_signature']}`" in card
     assert card.count("    translation  ") == 5 and f"`{file_digest(files / 'dev.tsv')}`" in card
 
@@ -147,10 +151,11 @@ def test_a_dry_run_tells_what_a_run_would_be(model, files, tmp_path):
     """With the configuration of a run it is that run, but for what `--set` and other options say."""
     options = ["--source", files / "train.en.gz", "--target", files / "train.de.gz", "--dev-split", 10, "--dry-run"]
     options += ["--config", model / "config.json", "--epochs", 4, "--set", "optimizer=sgd"]
-    settings, weights, told = call("train-translator", "--output", tmp_path / "model", *options).split("\n\n")
+    printed = call("train-translator", "--output", tmp_path / "model", *options)
     expected = json.loads((model / "config.json").read_text())
     expected["training"] |= {"epochs": 4, "optimizer": "sgd"}
-    assert yaml.safe_load(settings) == expected
+    assert yaml.safe_load(printed) == expected
+    weights, told = re.sub("^# ?", "", printed.partition("\n\n")[2], flags=re.M).split("\n\n")
     parts = {name: int(number.replace(",", "")) for name, number in re.findall(r"^(\S.*?) +([\d,]+)$", weights, re.M)}
     every = parts.pop("all weights")
     assert {"encoder", "decoder"} <= set(parts) and sum(parts.values()) == every
@@ -335,6 +340,7 @@ HELD_OUT = "--dev-split: holds out lines of --source, for want of --dev-source; 
         (["--dev-split", "9"], "--source is missing: --dev-split means nothing without it"),
         (["--source", "a.tsv", "--dev-source", "b.tsv", "--dev-split", "9"], f"{HELD_OUT} --dev-source"),
         (["--records", "a", "--dev-split", "9"], f"{HELD_OUT} --records"),
+        (["--source", "a.tsv", "--dev-target", "b.txt", "--dev-split", "9"], f"{HELD_OUT} --dev-target"),
         (["--source", "a.txt", "--dev-source", "b.tsv"], "a.txt: name the file of its translations too"),
         (["--source", "a.tsv", "--dev-source", "b.tsv"], "a.tsv: cannot be read: No such file or directory"),
     ],
@@ -355,6 +361,22 @@ def test_options_that_a_run_has_already(tmp_path, capsys):
         with pytest.raises(SystemExit) as ended:
             call(verb, "--resume", tmp_path, "--output", tmp_path, *options)
         assert ended.value.code == 2 and "not allowed with argument --resume" in capsys.readouterr().err
+
+
+def test_a_run_that_goes_on_may_be_told_of_the_moved_files_alone():
+    moved = (ParallelFiles("a", "b"), ParallelFiles("c.tsv"))
+
+    def chosen(*options):
+        parser = CommandParser()
+        add_parallel_files(parser)
+        return chosen_parallel_files(parser.parse_args(options, argparse.Namespace(resume="run")))
+
+    training, dev = ["--source", "a", "--target", "b"], ["--dev-source", "c.tsv"]
+    assert chosen() == (None, None) and chosen(*training, *dev) == moved
+    assert chosen(*training) == (moved[0], None) and chosen(*dev) == (None, moved[1])
+    for side in ("", "dev-"):
+        with pytest.raises(UserError, match=f"--{side}source is missing: --{side}target means nothing without it"):
+            chosen(f"--{side}target", "x")
 
 
 def test_a_model_to_begin_with_brings_its_tokenizers(model, training_options, tmp_path):

@@ -42,6 +42,14 @@ def test_repeated_sources_are_on_one_side(tmp_path):
     assert len(dev) == 8 and not {source for source, _ in training} & {source for source, _ in dev}
 
 
+def test_repetitions_that_leave_nothing_to_train_on_are_told(tmp_path):
+    files = write_pairs(tmp_path, [("one", "eins")] * 3 + [("two", "zwei")])
+    assert [len(read_pairs(part)) for part in split_pairs(files, 1, tmp_path / "split")] in ([3, 1], [1, 3])
+    files = write_pairs(tmp_path, [("one", "eins")] * 5)
+    with pytest.raises(UserError, match="--dev-split 1: .*en.gz repeats its lines, so that all would be held out"):
+        split_pairs(files, 1, tmp_path / "split")
+
+
 def test_pairs_of_a_tsv_with_the_same_source_are_on_one_side(tmp_path):
     path = tmp_path / "pairs.tsv"
     path.write_text("".join(f"{source}\t{target}\n{source}\tanders\n" for source, target in PAIRS))

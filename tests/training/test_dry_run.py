@@ -29,4 +29,4 @@ def test_an_epoch_has_all_its_batches_however_few_are_trained(steps, in_all):
         start(directory, session={"callbacks": callbacks()}, epochs=2, steps=steps)
 
     told = dry_run(train, TrainingConfiguration(epochs=2, steps=steps))
-    assert f"\nbatches: {BATCHES} an epoch, {in_all} in all\n" in told
+    assert f"\n# batches: {BATCHES} an epoch, {in_all} in all\n" in told

@@ -63,6 +63,12 @@ def test_a_run_has_an_update_for_every_accumulation_until_its_last_epoch_or_step
         assert TrainingConfiguration(**options).total_updates(batches_per_epoch=10) == updates, options
 
 
+def test_a_run_without_a_single_update_is_refused():
+    configuration = TrainingConfiguration(epochs=3, accumulation_steps=31)
+    with pytest.raises(UserError, match="accumulation_steps=31: allowed is at most 30, the batches of the run"):
+        configuration.total_updates(batches_per_epoch=10)
+
+
 def test_plateau_has_no_warm_up():
     with pytest.raises(UserError, match="warmup_steps=5: allowed is 0 with schedule=plateau"):
         TrainingConfiguration(schedule="plateau", warmup_steps=5)

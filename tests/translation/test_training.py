@@ -156,6 +156,8 @@ def test_files_that_nothing_can_be_learned_from(files, tmp_path):
         assert complaint in refusal(output, small(), pair, dev)
         if source != blank:
             assert complaint in refusal(output, small(), training, pair)
+    blank_dev = ParallelFiles(write(tmp_path / "blank-dev", ["", " "]), write(tmp_path / "dev", ["a", "b"]))
+    assert refusal(output, small(), training, blank_dev) == f"{blank_dev.source}: has no sentence, only blank lines"
     message = refusal(output, small("maximum_length=1"), training, dev)
     assert message == (
         f"{training.source}: no pair is left to train on: "

@@ -21,26 +21,37 @@ def add_parallel_files(parser: CommandParser) -> None:
 def chosen_parallel_files(arguments: argparse.Namespace, dev_split: int | None = None) -> tuple:
     """(training, dev) pairs that the options name, `ParallelFiles` or, for training, `ParallelRecords`; or else (None,
     None). With `dev_split`, a number, it stands in the place of dev pairs.
+
+    Of a run that is resumed, those that have been moved may be named alone; the others are None.
     """
     from tfnmt.data.parallel import ParallelFiles
 
     training = chosen_training_pairs(arguments)
+    dev = None if arguments.dev_source is None else ParallelFiles(arguments.dev_source, arguments.dev_target)
+    if getattr(arguments, "resume", None):
+        for option, files in (("", training), ("dev-", dev)):
+            if files is None and getattr(arguments, f"{option}target".replace("-", "_")) is not None:
+                raise UserError(f"--{option}source is missing: --{option}target means nothing without it")
+        return training, dev
     if training is None:
         for option in ("target", "dev_source", "dev_target", "dev_split"):
             if getattr(arguments, option, None) is not None:
                 raise UserError(f"--source is missing: --{option.replace('_', '-')} means nothing without it")
         return None, None
     if dev_split is not None:
-        if arguments.records is not None or arguments.dev_source is not None:
-            other = "--records" if arguments.records is not None else "--dev-source"
-            raise UserError(f"--dev-split: holds out lines of --source, for want of --dev-source; leave out {other}")
+        for option in ("records", "dev_source", "dev_target"):
+            if getattr(arguments, option) is not None:
+                other = f"--{option.replace('_', '-')}"
+                raise UserError(
+                    f"--dev-split: holds out lines of --source, for want of --dev-source; leave out {other}"
+                )
         return training, dev_split
-    if arguments.dev_source is None:
+    if dev is None:
         raise UserError(
             "--dev-source is missing: pairs that are not trained on, by which the best weights are chosen; --dev-split"
             " 1000 holds so many out"
         )
-    return training, ParallelFiles(arguments.dev_source, arguments.dev_target)
+    return training, dev
 
 
 def chosen_training_pairs(arguments: argparse.Namespace) -> Any:

@@ -32,7 +32,7 @@ def split_pairs(paths: Sequence[str | Path], number: int, directory: Path) -> tu
         The paths of the files to train on, and of those held out.
 
     Raises:
-        UserError: there are no more pairs than that; a file cannot be read or written.
+        UserError: there are no more pairs than that, repetitions aside; a file cannot be read or written.
     """
 
     def sources() -> Iterator[str]:
@@ -75,10 +75,23 @@ def _with_header(header: bool, chosen: Iterator[bool]) -> Iterator[bool | None]:
 
 def _limit(keys: Iterator[str], number: int, name: str | Path) -> int:
     """The largest digest of those that are held out."""
-    smallest = heapq.nsmallest(number + 1, map(_digest, keys))
+    largest = 0
+
+    def digests() -> Iterator[int]:
+        nonlocal largest
+        for each in map(_digest, keys):
+            largest = max(largest, each)
+            yield each
+
+    smallest = heapq.nsmallest(number + 1, digests())
     if len(smallest) <= number:
         raise UserError(f"--dev-split {number}: {name} has {len(smallest):,} lines; hold out fewer")
-    return smallest[number - 1]
+    limit = smallest[number - 1]
+    if limit == largest:
+        raise UserError(
+            f"--dev-split {number}: {name} repeats its lines, so that all would be held out; hold out fewer"
+        )
+    return limit
 
 
 def _digest(text: str) -> int:

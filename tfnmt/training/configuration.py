@@ -85,10 +85,16 @@ class TrainingConfiguration(Configuration):
     )
 
     def total_updates(self, batches_per_epoch: int) -> int:
-        """Updates of the weights in a run that nothing stops early: over so many a cosine schedule falls to 0."""
+        """Updates of the weights in a run that nothing stops early: over so many a cosine schedule falls to 0.
+
+        Raises:
+            UserError: there is none.
+        """
         batches = self.epochs * batches_per_epoch
         if self.steps is not None:
             batches = min(batches, self.steps)
+        allowed = f"at most {batches:,}, the batches of the run"
+        require(batches >= self.accumulation_steps, "accumulation_steps", self.accumulation_steps, allowed)
         return batches // self.accumulation_steps
 
     @model_validator(mode="after")

@@ -57,8 +57,8 @@ def dry_run(train: Callable[[Path, Callbacks], Any], configuration: TrainingConf
         configuration: of the training.
 
     Returns:
-        Lines of text: the resolved configuration, as YAML that `--config` reads; the weights of each part, the memory,
-        the batches and the time.
+        Lines of text that `--config` reads: the resolved configuration as YAML; the weights of each part, the memory,
+        the batches and the time as comments.
 
     Raises:
         UserError: as `train`; nothing is trained.
@@ -78,9 +78,9 @@ def dry_run(train: Callable[[Path, Callbacks], Any], configuration: TrainingConf
             raise InterruptedBySignal(message, error.signal) from None
         batches_per_epoch = saved_progress(directory / CHECKPOINTS).batches_per_epoch
         settings = json.loads((directory / CONFIGURATION).read_text(encoding="utf-8"))
-    lines = [yaml.safe_dump(settings, sort_keys=False, allow_unicode=True).rstrip(), ""]
-    lines += weights_by_part(timer.model)
-    return "\n".join(lines + _memory(timer.model) + _time(timer, batches_per_epoch, configuration))
+    told = weights_by_part(timer.model) + _memory(timer.model) + _time(timer, batches_per_epoch, configuration)
+    comments = (f"# {line}".rstrip() for line in told)
+    return "\n".join([yaml.safe_dump(settings, sort_keys=False, allow_unicode=True), *comments])
 
 
 def weights_by_part(model: keras.Model) -> list[str]:

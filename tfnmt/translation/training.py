@@ -22,6 +22,7 @@ from tfnmt.data.training_pairs import (
     text_of,
     tokenizers_of,
 )
+from tfnmt.errors import UserError
 from tfnmt.files import file_errors
 from tfnmt.text.tokenizers import Tokenizer, load_tokenizer
 from tfnmt.training.configuration import TrainingConfiguration
@@ -125,7 +126,7 @@ def _train(directory, preset, record, training_files, dev_files, resuming, sessi
         model=trained,
         batches=batches,
         batches_per_epoch=dropped.batches,
-        dev_scores=_dev_scoring(trained, model, dev_files),
+        dev_scores=dev_scoring(trained, model, dev_files),
         resuming=resuming,
         **session,
         callbacks=make_callbacks(model, dev_files) if make_callbacks and replicas.is_chief else (),
@@ -182,13 +183,21 @@ def _new_models(preset: Preset, tokenizers: tuple[Tokenizer, Tokenizer]) -> tupl
     return model, trained
 
 
-def _dev_scoring(trained, model, files):
+def dev_scoring(trained: Translator, model: Translator, files: ParallelFiles) -> Callable[[], dict[str, float]]:
     """The `dev_scores` of a run: loss, perplexity and accuracy by Keras's `evaluate`, BLEU of greedy search.
 
-    `model` searches: `trained` itself or, where that multiplies in bfloat16, one in float32 with the same weights.
+    Args:
+        trained: compiled as `compile_for_training` does.
+        model: searches; `trained` itself or, where that multiplies in bfloat16, one in float32 with the same weights.
+        files: the dev pairs.
+
+    Raises:
+        UserError: all sources are blank.
     """
     tokenizers = model.source_tokenizer, model.target_tokenizer
     sources, references = read_references(model, files)
+    if not any(source.strip() for source in sources):
+        raise UserError(f"{files.source}: has no sentence, only blank lines")
     pairs = files.pairs().apply(tf.data.experimental.assert_cardinality(len(sources)))
     batches = evaluation_batches(pairs, *tokenizers, DEV_BATCH_SIZE, model.configuration.maximum_source_length)
 
