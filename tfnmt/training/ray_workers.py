@@ -132,10 +132,13 @@ def _fit(work, directory, workers, resume, stop):
     from ray.train import FailureConfig, RunConfig, ScalingConfig, TrainingFailedError
     from ray.train.tensorflow import TensorflowTrainer
 
+    # A machine each, as far as there are machines: Ray would fill one with workers before it takes the next.
+    has_gpus = ray.cluster_resources().get("GPU", 0) >= workers
+    scaling = ScalingConfig(num_workers=workers, use_gpu=has_gpus, placement_strategy="SPREAD")
     trainer = TensorflowTrainer(
         _worker,
         train_loop_config={"work": work, "resume": resume, "stop": stop},
-        scaling_config=ScalingConfig(num_workers=workers, use_gpu=ray.cluster_resources().get("GPU", 0) >= workers),
+        scaling_config=scaling,
         # A worker's death is told from a mistake of the user's here, so it is here that workers are started again.
         run_config=RunConfig(storage_path=str(directory.absolute() / STORAGE), failure_config=FailureConfig(0)),
     )
