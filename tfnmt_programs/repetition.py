@@ -65,9 +65,8 @@ class Repetition:
         path = self.folder / f"seed-{seed}.json"
         if not path.exists():
             figures = self._train(seed)
-            for evaluation in self.evaluations:
+            for evaluation, of_which in zip(self.evaluations, self._differences(), strict=True):
                 of_evaluation = _numbers(run_command(self.evaluation_command(evaluation, seed)))
-                of_which = self._difference(evaluation)
                 figures |= {f"{name}{of_which}": value for name, value in of_evaluation.items()}
             with atomic_write(path) as part:
                 part.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
@@ -87,18 +86,21 @@ class Repetition:
         printed = run_command(
             [self.training[0], "--resume", str(directory)] if has_begun else self.training_command(seed)
         )
-        measure, score = re.findall(r"best (dev_\w+) ([\d.]+), of epoch", printed)[-1]
+        measure, score = re.findall(r"best (dev_\w+) (\S+), of epoch", printed)[-1]
         with open(directory / "history.csv", encoding="utf-8", newline="") as file:
             *_, last = csv.DictReader(file)
         return {"minutes": float(last["seconds"]) / 60, measure: float(score)}
 
-    def _difference(self, evaluation):
-        """What tells the figures of one evaluation from those of others: the words that not all of them have."""
+    def _differences(self):
+        """What tells the figures of each evaluation from those of the others: the words that not all of them have, or
+        all words where these are not enough."""
         every = [word for each in self.evaluations for word in each]
         differing = [word for word in every if any(word not in other for other in self.evaluations)]
         names = dict(zip(differing, distinct_names(differing), strict=True))
-        words = [names[word] for word in evaluation if word in names]
-        return f", {' '.join(words)}" if words else ""
+        found = [" ".join(names[word] for word in each if word in names) for each in self.evaluations]
+        if len(set(found)) < len(found):
+            found = [" ".join(each) for each in self.evaluations]
+        return [f", {words}" if words else "" for words in found]
 
     def _check_commands(self):
         if not self.training or self.training[0] not in TRAININGS:
@@ -129,18 +131,23 @@ def _parse(command):
 
 
 def markdown_table(figures_by_seed: dict[int, dict[str, float]]) -> str:
-    """Mean, standard deviation (of a sample, n − 1) and each seed's value of every figure; no deviation of one seed."""
+    """Mean, standard deviation (of a sample, n − 1) and each seed's value of every figure; no deviation of one seed,
+    and neither of figures that a seed does not have."""
     seeds = list(figures_by_seed)
+    names = dict.fromkeys(name for figures in figures_by_seed.values() for name in figures)
     header = ["", "mean", "deviation", *(f"seed {seed}" for seed in seeds)]
     rows = [header, ["---"] * len(header)]
-    for name in figures_by_seed[seeds[0]]:
-        values = [figures_by_seed[seed][name] for seed in seeds]
-        deviation = f"{statistics.stdev(values):.4g}" if len(values) > 1 else ""
-        rows.append([name, _short(statistics.mean(values)), deviation, *map(_short, values)])
+    for name in names:
+        values = [figures_by_seed[seed].get(name) for seed in seeds]
+        mean = None if None in values else statistics.mean(values)
+        deviation = f"{statistics.stdev(values):.4g}" if mean is not None and len(values) > 1 else ""
+        rows.append([name, _short(mean), deviation, *map(_short, values)])
     return "".join("| " + " | ".join(row) + " |\n" for row in rows)
 
 
 def _short(value):
+    if value is None:
+        return ""
     return f"{value:.4f}" if abs(value) < 10 else f"{value:,.2f}"
 
 

@@ -78,6 +78,23 @@ def test_figures_of_several_evaluations_are_told_apart(names, commands, tmp_path
     assert {f"| bleu, {name}" for name in names} < rows
 
 
+def test_evaluations_with_the_same_words_in_another_order_are_told_apart(commands, tmp_path):
+    evaluations = [[*EVALUATION[:1], "--beam-size", a, "--batch-size", b] for a, b in (("1", "5"), ("5", "1"))]
+    rows = {row.split(" | ")[0] for row in Repetition(tmp_path, TRAINING, evaluations).run([1]).splitlines()}
+    assert {f"| bleu, {' '.join(evaluation)}" for evaluation in evaluations} < rows
+
+
+def test_a_figure_that_one_seed_does_not_have_has_no_mean():
+    table = markdown_table({1: {"bleu": 1.0}, 2: {"bleu": 3.0, "perplexity": 4.0}})
+    assert table.splitlines()[-1] == "| perplexity |  |  |  | 4.0000 |"
+
+
+def test_a_training_whose_best_score_is_no_number_is_told_as_such(commands, monkeypatch, tmp_path):
+    fake = repetition.run_command
+    monkeypatch.setattr(repetition, "run_command", lambda command: fake(command).replace("29.5000", "nan"))
+    assert "| dev_bleu | nan |  | nan |" in Repetition(tmp_path, TRAINING, []).run([1])
+
+
 def test_one_seed_has_no_deviation():
     assert markdown_table({7: {"accuracy": 0.5}}).splitlines()[-1] == "| accuracy | 0.5000 |  | 0.5000 |"
 

@@ -7,6 +7,7 @@ language, chosen in the same way (Nguyen et al. 2020).
 """
 
 import argparse
+import contextlib
 import os
 from typing import TextIO
 
@@ -44,7 +45,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     from tfnmt.data.lines import create_lines
     from tfnmt.data.parallel import ParallelFiles
-    from tfnmt.files import atomic_write
+    from tfnmt.files import atomic_write, file_errors
     from tfnmt.translation.distillation import distilled_pairs
 
     outputs = arguments.output_source, arguments.output_target
@@ -52,12 +53,14 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         raise UserError(f"--output-target {outputs[1]}: --output-source is the same file; name another one")
     pairs = ParallelFiles(arguments.source, arguments.target)
     pairs.check()
-    with (
-        atomic_write(outputs[0], way_out="name another --output-source") as source_part,
-        atomic_write(outputs[1], way_out="name another --output-target") as target_part,
-        create_lines(source_part) as source_file,
-        create_lines(target_part) as target_file,
-    ):
-        for source, target in distilled_pairs(pairs, arguments.n_best, arguments.bleu_tokenize, arguments.back_n_best):
-            source_file.write(source.encode() + b"\n")
-            target_file.write(target.encode() + b"\n")
+    ways_out = "name another --output-source", "name another --output-target"
+    with contextlib.ExitStack() as stack:
+        files = []
+        for path, way_out in zip(outputs, ways_out, strict=True):
+            part = stack.enter_context(atomic_write(path, way_out))
+            with file_errors(path, way_out):
+                files.append(stack.enter_context(create_lines(part)))
+        distilled = distilled_pairs(pairs, arguments.n_best, arguments.bleu_tokenize, arguments.back_n_best)
+        for side, file, path, way_out in zip(zip(*distilled, strict=True), files, outputs, ways_out, strict=True):
+            with file_errors(path, way_out):
+                file.writelines(line.encode() + b"\n" for line in side)
