@@ -46,7 +46,7 @@ def test_train_evaluate_parse(tmp_path, monkeypatch):
     planned = ("--config", model / "config.json", "--train", paths["train"], "--dev-split", 5, "--dry-run")
     settings, _, told = call("train-classifier", "--output", tmp_path / "planned", *planned).partition("\n\n")
     assert yaml.safe_load(settings) == json.loads((model / "config.json").read_text())
-    assert "\nbatches: 2 an epoch, 2 in all\n" in told and not (tmp_path / "planned").exists()
+    assert "\n# batches: 2 an epoch, 2 in all\n" in told and not (tmp_path / "planned").exists()
 
     scored = ("evaluate-classifier", "--data", paths["dev"], "--model", model)
     figures = json.loads(call(*scored, "--json"))
