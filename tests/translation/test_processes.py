@@ -64,6 +64,22 @@ def test_a_process_that_dies_is_told_in_one_line(in_threads):
         next(found)
 
 
+def test_a_process_that_dies_while_nothing_is_read_is_told_after_what_was_translated(in_threads, monkeypatch):
+    """Then the pool takes no more work."""
+    submit = ThreadPoolExecutor.submit
+
+    def failing(pool, function, window):
+        if window[0] == ["late"]:
+            raise BrokenProcessPool("A child process terminated abruptly, the process pool is not usable anymore")
+        return submit(pool, function, window)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", failing)
+    found = []
+    with pytest.raises(UserError, match="a process has died"):
+        found.extend(translate_in_processes(None, ((text, None) for text in (["a"], ["late"])), processes=2))
+    assert found == ["A"]
+
+
 def test_a_device_that_is_not_there():
     assert use_device("cpu") == "cpu"
     with pytest.raises(UserError, match="--device gpu:7: there is no such device here; there is cpu"):

@@ -71,7 +71,7 @@ class Classifier(MicroBatchTraining, keras.Model):
         self.label_smoothing = label_smoothing
         self.encoder_spec = ENCODERS[c.encoder]
         ids = tokenizer.encode(tf.constant(BRACKET_WORDS)).flat_values.numpy().tolist()
-        self.brackets = tuple(id for id in ids if id != UNKNOWN)
+        self.brackets = tuple(i for i in ids if i != UNKNOWN)
         known = len(self.brackets) == len(BRACKET_WORDS)
         require(c.composed_brackets or known, "composed_brackets", False, "true with a vocabulary without brackets")
         self.encoder = make_encoder(c, tokenizer.vocabulary_size, self.brackets)

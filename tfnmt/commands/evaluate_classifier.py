@@ -18,7 +18,7 @@ def add_options(parser: CommandParser) -> None:
         nargs="+",
         metavar="DIR",
         help="the model directory, or several of one task: each is scored, and those after the first are compared with"
-        " it by McNemar's test",
+        " it by McNemar's test, on the examples that both read",
     )
     parser.add_argument("--data", nargs="+", metavar="F", help="labelled examples (default: the sample's dev part)")
     parser.add_argument("--batch-size", type=positive, default=128, metavar="N", help="examples at once (default: 128)")

@@ -63,7 +63,7 @@ def translate_in_processes(
         try:
             for window in windows:
                 yield pool.submit(_translate, window)
-        except UserError as error:  # comes in its turn
+        except (UserError, BrokenProcessPool) as error:  # comes in its turn
             failed: Future = Future()
             failed.set_exception(error)
             yield failed
