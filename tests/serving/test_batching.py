@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
 
+import grpc
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tfnmt.serving.batching import Batcher
 from tfnmt.serving.options import BatchingOptions
@@ -122,6 +124,30 @@ def test_an_error_reaches_only_the_request_that_caused_it():
     (first, second, third), sizes = batched(main, run, wait_seconds=0.05)
     assert values([first, third]) == [[2], [4]] and isinstance(second, RuntimeError)
     assert sizes == [3, 1, 2, 1, 1]
+
+
+@pytest.mark.parametrize("output", [np.arange(5), np.float32(1.0), np.zeros([1, 2])])
+def test_an_output_without_a_row_for_each_text_belongs_to_nobody(output):
+    async def main(batcher):
+        return await asyncio.gather(submit(batcher, 1), submit(batcher, 2, 3), return_exceptions=True)
+
+    errors, sizes = batched(main, lambda inputs: {"y": output}, wait_seconds=0.05)
+    assert [error.code for error in errors] == [grpc.StatusCode.FAILED_PRECONDITION] * 2 and sizes == [3]
+    assert str(errors[0]).startswith(f"the model's output 'y' has shape {list(output.shape)}; expected 3")
+
+
+def test_an_assertion_of_the_model_is_told_without_what_it_compared():
+    def run(inputs):
+        compared = "[Condition x <= y did not hold element-wise:] [x (mul:0) = ] [3] [y (y:0) = ] [2]"
+        message = f"Graph execution error:\n\nassertion failed: [more than 2 at once (of x)] {compared}\n\t [[Assert]]"
+        raise tf.errors.InvalidArgumentError(None, None, message)
+
+    async def main(batcher):
+        with pytest.raises(RequestError) as caught:
+            await submit(batcher, 3)
+        return str(caught.value)
+
+    assert batched(main, run)[0] == "more than 2 at once (of x)"
 
 
 def test_one_long_text_does_not_pad_all_others():

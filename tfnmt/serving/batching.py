@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfnmt.serving.options import BatchingOptions
-from tfnmt.serving.requests import invalid, unavailable
+from tfnmt.serving.requests import RequestError, failed_precondition, invalid, unavailable
 
 Arrays = dict[str, np.ndarray]
 """Inputs or outputs of a signature by name; the first dimension of each counts the rows."""
@@ -151,6 +152,8 @@ class Batcher:
         loop = asyncio.get_running_loop()
         try:
             results = await loop.run_in_executor(self._executor, self._run_batch, batch)
+        except RequestError as error:
+            results = [error] * len(batch)
         except Exception as error:  # of any type: the clients wait for an answer
             if len(batch) > 1:  # one of them is at fault
                 await self._compute(batch[: len(batch) // 2])
@@ -166,10 +169,18 @@ class Batcher:
                 task.outputs.set_result(result)
 
     def _run_batch(self, batch):
-        """The outputs of each task of a batch; called in a thread."""
+        """The outputs of each task of a batch; called in a thread.
+
+        Raises:
+            RequestError: an output has another number of rows than the inputs, so that none belongs to anyone.
+        """
         names = batch[0].inputs
         outputs = self._run({name: np.concatenate([task.inputs[name] for task in batch]) for name in names})
         bounds = np.cumsum([0, *(task.rows for task in batch)])
+        for name, x in outputs.items():
+            if np.shape(x)[:1] != (bounds[-1],):
+                expected = f"expected {bounds[-1]} in its first dimension, as the inputs have"
+                raise failed_precondition(f"the model's output {name!r} has shape {list(np.shape(x))}; {expected}")
         return [{name: x[start:end] for name, x in outputs.items()} for start, end in pairwise(bounds)]
 
 
@@ -178,7 +189,9 @@ def _as_request_error(error):
     if isinstance(error, tf.errors.InvalidArgumentError):
         context = ("Graph execution error", "Detected at node", "<stack traces", "[[")
         lines = (line.strip() for line in error.message.splitlines())
-        return invalid(next(line for line in (*lines, "invalid argument") if line and not line.startswith(context)))
+        line = next(line for line in (*lines, "invalid argument") if line and not line.startswith(context))
+        assertion = re.match(r"assertion failed: \[(.*?)\]( \[|$)", line)  # values that it compared may follow
+        return invalid(assertion[1] if assertion else line)
     return error
 
 
