@@ -2,7 +2,9 @@
 
 import asyncio
 import re
+import socket
 import ssl
+import struct
 
 import pytest
 
@@ -31,6 +33,7 @@ class Echo:
         self.go = asyncio.Event()
         self.arrived = asyncio.Event()
         self.gone = []
+        self.answered = []
 
     async def __call__(self, scope, receive, send):
         body, more = b"", scope["path"] != "/deaf"
@@ -45,6 +48,7 @@ class Echo:
             await self.go.wait()
         if scope["path"] == "/huge":
             body = bytes(64 << 20)
+        self.answered.append(scope["path"])
         headers = [(b"content-length", str(len(body)).encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})
@@ -289,6 +293,20 @@ def test_a_request_that_its_client_gives_up_is_logged_as_such(beginning, logged)
 
     served(clients)
     assert without_ports(logged()) == [f"POST {beginning.split()[1].decode()} 499"]
+
+
+def test_a_request_whose_client_has_gone_is_not_answered(caplog):
+    async def clients(connect, application, server):
+        _, writer = await connect(SLOW)
+        await application.arrived.wait()
+        reset = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+        writer.transport.abort()
+        while server.server_state.tasks:  # it would wait for `go`, which never comes
+            await asyncio.sleep(0)
+        return application.answered
+
+    assert served(clients) == [] and not caplog.records
 
 
 def test_the_address_that_a_proxy_tells_is_one_field_of_the_log(logged):

@@ -2,8 +2,10 @@
 
 import asyncio
 import gc
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -11,8 +13,10 @@ import tensorflow as tf
 from tests.classification.test_servable import made as classifier
 from tests.serving.conftest import publish
 from tfnmt.classification.servable import ClassifierServable
+from tfnmt.serving.checks import Checks
 from tfnmt.serving.limits import Limits
 from tfnmt.serving.options import BatchingOptions
+from tfnmt.serving.requests import RequestError
 from tfnmt.serving.versions import Version
 from tfnmt.serving.warm_up import warm_up_requests
 
@@ -68,3 +72,24 @@ def test_a_batch_waits_for_a_request_that_is_still_checked(echoes, tmp_path, mon
     with ThreadPoolExecutor(1) as pool:
         version = Version(tmp_path / "echo" / "1", pool, pool, options, Limits(), sizes.append, lambda seconds: None)
         assert asyncio.run(main(version)) == [[b"one:late"], [b"one:early"]] and sizes == [2]
+
+
+def test_as_many_rows_wait_to_be_checked_as_may_wait_for_a_batch():
+    go = threading.Event()
+
+    def check(text):
+        assert go.wait(60)
+        return {"tokens": tf.ones_like(text, tf.int32), "problem": tf.fill(tf.shape(text), "")}
+
+    async def main(checks):
+        requests = [checks.tokens("", {"text": np.full(1024, b"a", object)}) for _ in range(5)]
+        waiting = [asyncio.create_task(request) for request in requests]
+        refused, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        go.set()
+        answers = await asyncio.gather(*waiting, return_exceptions=True)
+        return len(refused), [answer.code for answer in answers if isinstance(answer, RequestError)]
+
+    options = BatchingOptions(max_batch_size=32, max_enqueued_batches=96)  # 3,072 rows, beside those that are computed
+    with ThreadPoolExecutor(1) as pool:
+        refused = asyncio.run(main(Checks({"": {"text": check}}, pool, options)))
+    assert refused == (1, [grpc.StatusCode.UNAVAILABLE])

@@ -14,8 +14,8 @@ from tfnmt.serving.batching import Arrays, Batcher
 from tfnmt.serving.options import BatchingOptions
 from tfnmt.serving.requests import invalid
 
-_OPTIONS = BatchingOptions(max_batch_size=1024, wait_seconds=0.0, threads=1)
-"""Checks take far less time than what they precede. Those that come while one runs are the next batch."""
+_ROWS = 1024
+"""In one batch of checks, which take far less time than what they precede."""
 
 
 class Checks:
@@ -25,10 +25,14 @@ class Checks:
         functions: {signature: {input: function}}; empty for a model without checks, whose texts have as many tokens as
             words.
         executor: the threads that they run in, apart from those that compute, so that they never wait for a batch.
+        options: of the batches that the texts are checked for: as many rows may wait here as may wait there.
     """
 
-    def __init__(self, functions: Mapping[str, Mapping[str, Callable]], executor: Executor):
+    def __init__(self, functions: Mapping[str, Mapping[str, Callable]], executor: Executor, options: BatchingOptions):
         self._executor = executor
+        rows = options.max_batch_size * options.max_enqueued_batches
+        # Checks that come while one runs are the next batch.
+        self._options = BatchingOptions(_ROWS, wait_seconds=0.0, threads=1, max_enqueued_batches=-(-rows // _ROWS))
         self._batchers: dict[Callable, Batcher] = {}
         self._of_inputs = {
             signature: {name: self._batcher(function) for name, function in of_inputs.items()}
@@ -63,4 +67,4 @@ class Checks:
         def run(inputs):
             return {name: value.numpy() for name, value in function(tf.constant(inputs["text"], tf.string)).items()}
 
-        return self._batchers.setdefault(function, Batcher(run, self._executor, _OPTIONS, lambda rows: None))
+        return self._batchers.setdefault(function, Batcher(run, self._executor, self._options, lambda rows: None))

@@ -89,8 +89,13 @@ class HttpServer(uvicorn.Server):
             request = f"{scope['method']} {scope['path']}"
             log_access(_address(scope["client"]), request, scope["state"].get("status", 500), start)
 
+        scope["state"]["task"] = asyncio.current_task()
         try:
-            await self.application(scope, receive, send_on)
+            if not scope["state"].get("gone"):
+                await self.application(scope, receive, send_on)
+        except asyncio.CancelledError:
+            if not scope["state"].get("gone"):
+                raise
         finally:
             if self._access_log:
                 asyncio.get_running_loop().call_soon(log)  # after `connection_lost`, if the answer could not be sent
@@ -160,6 +165,10 @@ class _Protocol(H11Protocol):
         return self._is_answering() and self.scheme == "http"  # TLS cannot be half closed
 
     def connection_lost(self, exc):
+        if self._is_answering():  # for nobody any more
+            self.scope["state"]["gone"] = True
+            if "task" in self.scope["state"]:
+                self.scope["state"]["task"].cancel()
         self._end_request(_CLIENT_GONE)
         if exc is not None and self.scope is not None:
             self.scope["state"]["status"] = _CLIENT_GONE  # in the midst of its answer

@@ -70,7 +70,7 @@ class Version:
         loaded = tf.saved_model.load(str(self.path))
         self._functions = loaded.signatures
         weakref.finalize(self, _destroy, _tables(loaded.signatures.values())).atexit = False
-        self._checks = Checks(getattr(loaded, "checks", {}), checking)
+        self._checks = Checks(getattr(loaded, "checks", {}), checking, options)
         for name, inputs in warm_up_requests(self.path, self.signature):
             self._run(name, inputs)
         self._batchers = {
