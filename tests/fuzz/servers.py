@@ -82,7 +82,7 @@ class Servers:
 
         async def start():
             server = GrpcServer(OPTIONS)
-            add_services(server.server, service)
+            add_services(server.server, service, OPTIONS.limits)
             server.server.add_insecure_port(address)
             await server.start()
             return server, grpc.aio.insecure_channel(address)

@@ -1,5 +1,6 @@
 """The server answers while its models are loaded, and says which are ready. The models here are fakes."""
 
+import contextlib
 import subprocess
 import sys
 import threading
@@ -16,6 +17,7 @@ from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServic
 
 from tests.serving.conftest import FakeVersion, Running
 from tfnmt.serving.health import LOADING, READY, UNAVAILABLE, overall
+from tfnmt.serving.limits import Limits
 from tfnmt.serving.options import BatchingOptions
 
 SERVING, NOT_SERVING = HealthCheckResponse.SERVING, HealthCheckResponse.NOT_SERVING
@@ -104,6 +106,24 @@ def test_by_grpc(server, loaded):
         loaded.set()
         assert next(watched).status == SERVING
         watched.cancel()
+
+
+def test_calls_that_watch_leave_room_for_others(server):
+    request = HealthCheckRequest(service="quick")
+    with grpc.insecure_channel(server.grpc.removeprefix("grpc://")) as channel:
+        stub = HealthStub(channel)
+        watching = [stub.Watch(request, timeout=60) for _ in range(Limits().watches)]
+        assert {next(call).status for call in watching} == {SERVING}
+        with pytest.raises(grpc.RpcError) as caught:
+            next(stub.Watch(request, timeout=60))
+        assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert stub.Check(request, timeout=60).status == SERVING
+        watching.pop().cancel()
+        again = None
+        while again is None:  # until the server has noticed
+            with contextlib.suppress(grpc.RpcError):
+                again = next(stub.Watch(request, timeout=60))
+        assert again.status == SERVING
 
 
 def test_a_model_that_is_refused_is_not_ready(loaded, tmp_path):

@@ -15,6 +15,7 @@ from tensorflow_serving.apis.prediction_service_pb2_grpc import (
 )
 
 from tfnmt.serving.health import Health
+from tfnmt.serving.limits import Limits
 from tfnmt.serving.metadata import model_metadata, model_status
 from tfnmt.serving.proto_tensors import string_arrays
 from tfnmt.serving.requests import RequestError, invalid
@@ -25,9 +26,9 @@ _PREDICT = "tensorflow/serving/predict"
 logger = logging.getLogger(__name__)
 
 
-def add_services(server: grpc.aio.Server, service: Service) -> None:
+def add_services(server: grpc.aio.Server, service: Service, limits: Limits) -> None:
     """Let a server answer by TensorFlow Serving's two services, and gRPC's health service."""
-    add_HealthServicer_to_server(Health(service.readiness), server)
+    add_HealthServicer_to_server(Health(service.readiness, limits.watches), server)
     add_PredictionServiceServicer_to_server(_Prediction(service), server)
     add_ModelServiceServicer_to_server(_Model(service), server)
 

@@ -74,10 +74,13 @@ class Health(HealthServicer):
 
     Args:
         readiness: gives {model: READY, LOADING or UNAVAILABLE}.
+        watches: how many calls may watch at the same time.
     """
 
-    def __init__(self, readiness: Callable[[], dict[str, str]]):
+    def __init__(self, readiness: Callable[[], dict[str, str]], watches: int):
         self._readiness = readiness
+        self._watches = watches
+        self._watching = 0
 
     def _status(self, service):
         models = self._readiness()
@@ -93,10 +96,17 @@ class Health(HealthServicer):
 
     async def Watch(self, request: HealthCheckRequest, context: grpc.aio.ServicerContext) -> NoReturn:  # noqa: N802
         """The state now and whenever it changes."""
-        last = None
-        while True:
-            status = self._status(request.service)
-            if status != last:
-                await context.write(HealthCheckResponse(status=status))
-            last = status
-            await asyncio.sleep(_SECONDS)
+        if self._watching >= self._watches:
+            many = f"{self._watches} calls watch already, and no more are taken: use Check"
+            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, many)
+        self._watching += 1
+        try:
+            last = None
+            while True:
+                status = self._status(request.service)
+                if status != last:
+                    await context.write(HealthCheckResponse(status=status))
+                last = status
+                await asyncio.sleep(_SECONDS)
+        finally:
+            self._watching -= 1

@@ -27,6 +27,9 @@ class Limits:
     their TLS handshake; further ones are closed."""
     calls: int = 500
     """gRPC calls at the same time; further ones are answered with RESOURCE_EXHAUSTED."""
+    watches: int = 50
+    """Of these calls, those that watch the state of a model, which last as long as their client likes; further ones
+    are answered with RESOURCE_EXHAUSTED."""
     head_seconds: float = 10.0
     """From the first byte of a request until its head is complete; from a new connection until the first byte;
     for a TLS handshake."""

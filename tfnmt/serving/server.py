@@ -76,7 +76,7 @@ def _create_service(directory, options, http, grpc, stack):
     keep_thread_free(options.batching.threads)
     service = create_service(directory, options)
     stack.callback(service.close)
-    add_services(grpc.server, service)
+    add_services(grpc.server, service, options.limits)
     http.application = rest_application(service)
     gc.collect()
     gc.freeze()  # what is imported stays: the collector, which stops the server, need not look at it again
