@@ -29,6 +29,42 @@ def test_no_export_takes_the_model_of_another_out_of_the_list(tmp_path, monkeypa
     assert sorted(listed) == ["first", *names]
 
 
+def test_an_export_leaves_comments_in_models_config(tmp_path):
+    path = tmp_path / "models.config"
+    first = """# Mine: keep } version 1.
+model_config_list {
+  config {  # the first
+    name: "first" base_path: "/models/first" model_platform: "tensorflow"
+    model_version_policy { specific { versions: 1 } }
+  }
+"""
+    path.write_text(first + "}\n# The end }")
+    files.register(tmp_path, "second")
+    second = """  config {
+    name: "second"
+    base_path: "/models/second"
+    model_platform: "tensorflow"
+  }
+"""
+    assert path.read_text() == first + second + "}\n# The end }"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'model_config_list: < config < name: "first" base_path: "x" model_platform: "tensorflow" > >  # old style',
+        "model_config_list {}",
+        "# nothing yet",
+    ],
+)
+def test_an_export_adds_to_any_list_of_models(text, tmp_path):
+    (tmp_path / "models.config").write_text(text)
+    listed = [model.name for model in files.read_models(tmp_path).model_config_list.config]
+    files.register(tmp_path, "second")
+    found = files.read_models(tmp_path).model_config_list.config
+    assert [model.name for model in found] == [*listed, "second"]
+
+
 def test_batching_values_as_one_may_write_them(tmp_path):
     assert files.batching_values(tmp_path) == {}
     files.register(tmp_path, "a")

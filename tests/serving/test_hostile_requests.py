@@ -202,3 +202,9 @@ def test_random_requests(post, call, caplog, capfd):
     assert {200, 400, "OK", "INVALID_ARGUMENT"} <= seen
     assert not [record for record in caplog.records if record.levelname in ("ERROR", "CRITICAL")]
     assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("digits, status", [("0" * 5000 + "1", 200), ("0" * 5000, 404), ("9" * 5000, 400)])
+def test_versions_of_any_number_of_digits(server, digits, status):
+    answer = requests.get(f"{server.rest}/v1/models/echo/versions/{digits}", timeout=30)
+    assert answer.status_code == status

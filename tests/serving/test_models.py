@@ -110,6 +110,72 @@ def test_another_folder_of_the_same_version_is_served_in_its_place(folder):
     asyncio.run(main())
 
 
+def test_a_version_that_is_served_is_available_whatever_was_refused_meanwhile(folder):
+    """In its place another folder's version of that number was to be served."""
+    (folder / "broken" / "2").mkdir(parents=True)
+    (folder / "broken" / "2" / "broken").touch()
+
+    async def main():
+        models = Models(folder, load_version)
+        await models.update()
+        for base_path in ("broken", "a"):
+            (folder / "models.config").write_text(f"model_config_list {{ {entry('a', base_path=base_path)} }}")
+            await models.update()
+            assert models.find("a").path == folder / "a" / "2"
+            assert models.states("a", 2) == {2: (State.AVAILABLE, "")}
+
+    asyncio.run(main())
+
+
+def test_a_refused_version_is_tried_again_when_its_files_become_readable(folder):
+    def refuse_unreadable(name, path):
+        if any(not file.stat().st_mode & 0o044 for file in path.iterdir()):
+            raise OSError("Permission denied")
+        return FakeVersion(path)
+
+    async def main():
+        file = folder / "b" / "1" / "file"
+        file.touch()
+        file.chmod(0o600)
+        models = Models(folder, refuse_unreadable)
+        await models.update()
+        assert models.available()["b"] == []
+        file.chmod(0o644)
+        await models.update()
+        assert models.available()["b"] == [1]
+
+    asyncio.run(main())
+
+
+def test_a_folder_without_a_version_to_serve_is_told_once(folder, logged):
+    async def main():
+        (folder / "models.config").write_text(f"model_config_list {{ {entry('a', base_path='typo')} }}")
+        models = Models(folder, load_version)
+        for _ in range(2):
+            await models.update()
+        none = f"a: no version to serve in {folder / 'typo'}"
+        assert logged().count(none) == 1
+        (folder / "models.config").write_text(f"model_config_list {{ {entry('a')} }}")
+        await models.update()
+        three = "model_version_policy { specific { versions: 3 } }"
+        (folder / "models.config").write_text(f"model_config_list {{ {entry('a', more=three)} }}")
+        for _ in range(2):
+            await models.update()
+        assert models.available() == {"a": [2]}
+
+    asyncio.run(main())
+    assert logged().count(f"a: no version to serve in {folder / 'a'}; the versions served so far stay") == 1
+
+
+def test_a_version_may_begin_with_zeros(folder):
+    (folder / "a" / "00000123").mkdir()
+    (folder / "a" / "0000").mkdir()
+    (folder / "b" / "001").mkdir()
+    models = watched(folder, lambda: None, lambda models: models.available()["a"])
+    assert models.available() == {"a": [123], "b": [1]}
+    assert models.find("a").path.name == "00000123" and models.find("b").path.name == "1"
+
+
 def test_a_reload_fails_where_a_new_model_does_not_load(folder):
     """What loads is served, what is no longer listed is not, and what is not new is not looked at."""
     for version in ("c/1", "c/2", "d/1"):

@@ -60,13 +60,21 @@ def check_name(name: str) -> None:
         raise UserError(f"{name!r} cannot be a model's name: use letters, digits, '_', '-' and '.', no '.' first")
 
 
-def version_numbers(folder: str | Path) -> list[int]:
-    """The versions in a model's folder: its subfolders whose names are whole numbers from 1."""
+def version_folders(folder: str | Path) -> dict[int, Path]:
+    """{version: its folder} in a model's folder, the oldest first: its subfolders whose names are whole numbers from 1,
+    which may begin with zeros; of two with the same number, the shorter name counts."""
     try:
-        entries = list(Path(folder).iterdir())
+        entries = sorted(Path(folder).iterdir(), key=lambda entry: len(entry.name), reverse=True)
     except FileNotFoundError:
-        return []
-    return sorted(int(entry.name) for entry in entries if re.fullmatch(r"[1-9]\d{0,17}", entry.name) and entry.is_dir())
+        return {}
+    is_number = re.compile("0*[1-9][0-9]{0,17}")
+    found = {int(entry.name): entry for entry in entries if is_number.fullmatch(entry.name) and entry.is_dir()}
+    return dict(sorted(found.items()))
+
+
+def version_numbers(folder: str | Path) -> list[int]:
+    """The versions in a model's folder, the oldest first; see `version_folders`."""
+    return list(version_folders(folder))
 
 
 def register(directory: str | Path, name: str) -> None:
@@ -80,14 +88,26 @@ def register(directory: str | Path, name: str) -> None:
     path = directory / MODELS
     with _locked(directory):
         server = read_models(directory) if path.exists() else ModelServerConfig()
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
         if name not in [model.name for model in server.model_config_list.config]:
             server.model_config_list.config.add(name=name, base_path=f"{MOUNTED}/{name}", model_platform="tensorflow")
             with atomic_write(path) as part:
-                part.write_text(text_format.MessageToString(server), encoding="utf-8")
+                part.write_text(_with_last_model(before, server), encoding="utf-8")
         for file, text in _DEFAULT_FILES.items():
             if not (directory / file).exists():
                 with atomic_write(directory / file) as part:
                     part.write_text(text, encoding="utf-8")
+
+
+def _with_last_model(text, server):
+    """The text of models.config with one more model, the last of `server`; comments stay where there is a list."""
+    entry = text_format.MessageToString(server.model_config_list.config[-1], indent=4)
+    for end in reversed([brace.start() for brace in re.finditer("}", text)]):  # one of them ends the list
+        longer = f"{text[:end].rstrip(' ')}  config {{\n{entry}  }}\n{text[end:]}"
+        with contextlib.suppress(text_format.ParseError):
+            if text_format.Parse(longer, ModelServerConfig()) == server:
+                return longer
+    return text_format.MessageToString(server)
 
 
 @contextlib.contextmanager

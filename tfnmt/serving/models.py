@@ -13,7 +13,7 @@ from pathlib import Path
 from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
 
 from tfnmt.errors import UserError
-from tfnmt.serving.files import MODELS, base_path, models_problem, read_models, version_numbers
+from tfnmt.serving.files import MODELS, base_path, models_problem, read_models, version_folders
 from tfnmt.serving.requests import failed, failed_precondition, invalid
 from tfnmt.serving.served_model import ServedModel, State, no_versions, unknown
 from tfnmt.serving.versions import Version
@@ -178,21 +178,27 @@ class Models:
 
     async def _update_model(self, name, model):
         folder = base_path(self.directory, model.config)
-        numbers = version_numbers(folder)
+        folders = version_folders(folder)
+        candidates = model.candidates(folders)
+        there_is_none = f"{name}: no version to serve in {folder}"
+        staying = "; the versions served so far stay" if model.available else ""
+        self._complain(f"versions of {name}", "" if candidates else there_is_none + staying)
         served = {}
-        for number in model.candidates(numbers):
+        for number in candidates:
             if len(served) == model.maximum_versions:
                 break
-            version, path = model.available.get(number), folder / str(number)
+            version, path = model.available.get(number), folders[number]
             if not version or version.path != path:  # another one, where models.config names another folder
                 version = await self._load(name, model, path)
             if version:
                 served[number] = version
         removed = set(model.available) - set(served)
-        if model.available and not served:
-            return  # there is none to take over: what is loaded still works, though its folder may be gone
+        if model.available and not served:  # none takes over: what is loaded still works, though its folder may be gone
+            for number in model.available:
+                model.states[number] = (State.AVAILABLE, "")
+            return
         model.available = served
-        model.states = {n: state for n, state in model.states.items() if n in numbers}
+        model.states = {n: state for n, state in model.states.items() if n in folders}
         for number in removed:
             model.states[number] = (State.END, "")
             logger.info("%s: version %d is no longer served", name, number)
@@ -239,7 +245,6 @@ def _free_memory():
 
 
 def _fingerprint(path):
-    """Names, sizes and times of a folder's files."""
-    return sorted(
-        (str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in path.rglob("*") if file.is_file()
-    )
+    """Names, sizes and times of a folder's files: when they were written, and when their owner or mode changed."""
+    files = [(file, file.stat()) for file in path.rglob("*") if file.is_file()]
+    return sorted((str(file), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for file, stat in files)

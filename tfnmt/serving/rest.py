@@ -81,9 +81,10 @@ def rest_application(service: Service) -> Starlette:
 def _version(digits):
     if digits is None:
         return None
-    if len(digits.lstrip("0")) > 19 or int(digits) > _LARGEST_VERSION:
+    number = digits.lstrip("0") or "0"
+    if len(number) > 19 or int(number) > _LARGEST_VERSION:
         raise invalid(f"Failed to convert version: {digits} to numeric.")
-    return int(digits)
+    return int(number)
 
 
 def _metadata(version, name):
