@@ -95,3 +95,24 @@ with StopSignals() as signals:
     print("second", flush=True)"""
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout, ended.stderr) == (-signal.SIGINT, "first\n", "")
+
+
+def test_ctrl_c_ends_a_process_of_a_pool_without_a_traceback():
+    """Also one that has only begun: once Python has its handler of SIGINT, it imports modules."""
+    program = f"""import multiprocessing, os, pathlib, re, time
+from concurrent.futures.process import BrokenProcessPool
+from tfnmt.tensorflow_start import process_pool
+with process_pool(1, print) as pool:
+    work = pool.submit(int)
+    (process,) = multiprocessing.active_children()
+    status = pathlib.Path("/proc", str(process.pid), "status")
+    while not int(re.search("SigCgt:(.*)", status.read_text())[1], 16) >> {signal.SIGINT - 1} & 1:
+        time.sleep(0.001)
+    os.kill(process.pid, {int(signal.SIGINT)})
+    try:
+        work.result()
+    except BrokenProcessPool:
+        print("ended")
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ended.stdout, ended.stderr) == ("ended\n", "")

@@ -4,14 +4,15 @@ import contextlib
 import multiprocessing
 import os
 import pickle
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from typing import Any
 
 from tfnmt.errors import UserError
-from tfnmt.signals import signals_wait
+from tfnmt.signals import SIGNALS, signals_wait
 
 INSTALL = "in a checkout, run `make`, then use .venv/bin/python; elsewhere, `pip install` tfnmt again"
 _EXTRAS = {"markdown": "docs", "selenium": "docs", "PIL": "docs", "ray": "ray", "pyarrow": "ray"}
@@ -71,11 +72,22 @@ def missing_module(error: ModuleNotFoundError) -> str:
 def process_pool(processes: int, begin: Callable[..., None], *arguments: Any) -> ProcessPoolExecutor:
     """So many new processes, each with TensorFlow; each begins by `begin(*arguments)`."""
     context = multiprocessing.get_context("spawn")  # a fork of a process in which TensorFlow runs would hang
-    return ProcessPoolExecutor(processes, context, _begin, (pickle.dumps((begin, arguments)),))
+    return _ProcessPool(processes, context, _begin, (pickle.dumps((begin, arguments)),))
+
+
+class _ProcessPool(ProcessPoolExecutor):
+    def submit(self, *arguments: Any, **options: Any) -> Future:
+        """As the library's. Where this starts a process, signals wait in it until it can end without a traceback."""
+        with signals_wait():
+            return super().submit(*arguments, **options)
 
 
 def _begin(pickled):
-    """Import TensorFlow quietly, before unpickling imports it."""
+    """Let signals end this process without a word, then import TensorFlow quietly, before unpickling imports it."""
+    for number in SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     import_tensorflow()
     begin, arguments = pickle.loads(pickled)
     begin(*arguments)

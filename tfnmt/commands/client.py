@@ -1,7 +1,8 @@
 """Send the lines of standard input to a server, this project's or TensorFlow Serving; print a line for each.
 
 The output of the signature serving_default is plain text (a translation, a label), that of others a JSON object. For a
-signature of two inputs, each line has both texts with a TAB between them.
+signature of two inputs, each line has both texts with a TAB between them, in the alphabetical order of their names:
+the prefix before the text, the source before the target.
 """
 
 import argparse
@@ -44,7 +45,7 @@ def _answers(client: Any, arguments: argparse.Namespace) -> Iterator[str]:
     signatures = client.signatures(arguments.model)
     if arguments.signature not in signatures:
         raise UserError(f"{arguments.model} has no signature {arguments.signature!r}; it has {', '.join(signatures)}")
-    names = signatures[arguments.signature]["inputs"]  # in alphabetical order: source before target
+    names = signatures[arguments.signature]["inputs"]  # in alphabetical order
     lines = enumerate(decode_lines(sys.stdin.buffer, "standard input"), start=1)
     for window in batch_lines(((number, _fields(number, line, names)) for number, line in lines), REQUEST_SIZE):
         yield from _answers_to(window, names, client, arguments)
