@@ -54,7 +54,7 @@ def _rows(E, ids):
 class WordVectors(keras.layers.Layer):
     """x_i = dropout(BN(E w_i P + b)): the words of sentences as vectors.
 
-    Bowman et al. 2016, arXiv:1603.06021, section 3.3: fixed GloVe vectors, a trained projection, batch normalization.
+    Bowman et al. 2016, arXiv:1603.06021: fixed GloVe vectors, a trained projection, batch normalization.
 
     Args:
         vocabulary_size: K of the 1-of-K vectors w_i.

@@ -22,7 +22,7 @@ def activate(a: tf.Tensor, activation: str) -> tf.Tensor:
 
 
 def pair_features(roots: tf.Tensor) -> tf.Tensor:
-    """[p, h, p − h, p · h] of premises and hypotheses (Bowman et al. 2016, section 3.3; Mou et al. 2016).
+    """[p, h, p − h, p · h] of premises and hypotheses (Bowman et al. 2016, arXiv:1603.06021; Mou et al. 2016).
 
     float [2 · batch, size], first sentences first → [batch, 4 · size].
     """
@@ -34,7 +34,7 @@ def pair_features(roots: tf.Tensor) -> tf.Tensor:
 class MultilayerPerceptron(keras.layers.Layer):
     """Logits of classes: `layers` hidden layers, each φ(xW + b), then an affine map.
 
-    Batch normalization and dropout apply to the features and to every hidden layer (Bowman et al. 2016, section 3.3).
+    Batch normalization and dropout apply to the features and to every hidden layer (Bowman et al. 2016).
     With no hidden layer it is logistic regression. The last map starts small, U(−.005, .005), as the paper's.
 
     Args:

@@ -1,7 +1,7 @@
 """The loop that composes trees: parents from children that were composed before.
 
 Transitions alone tell what SHIFT and REDUCE will find. So the stack needs no popping and no copies ("thin stack",
-Bowman et al. 2016, arXiv:1603.06021, section 4.2): all nodes of a batch lie in one table, a row each, in the order in
+Bowman et al. 2016, arXiv:1603.06021): all nodes of a batch lie in one table, a row each, in the order in
 which they are made, and what a stack would hold are row indices.
 
         row 0                 zeros: what an empty stack or buffer gives

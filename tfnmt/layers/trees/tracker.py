@@ -19,7 +19,7 @@ neither move is legal."""
 class Tracker(keras.layers.Layer):
     """An LSTM over the transitions: (h, c)_t = LSTM([h_first; h_top; h_second], (h, c)_{t−1}), where the three are h of
     the buffer's first word and of the two highest phrases on the stack, before transition t. From it come the logits of
-    the transition, h_t W_p + b_p (Bowman et al. 2016, arXiv:1603.06021, section 3.1).
+    the transition, h_t W_p + b_p (Bowman et al. 2016, arXiv:1603.06021: the tracking LSTM).
 
     It is a cell, so `keras.layers.RNN` can run it over float [sentences, steps, 3, size].
 

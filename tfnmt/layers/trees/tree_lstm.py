@@ -14,7 +14,7 @@ class TreeLSTM(Composition):
         g, i, f_l, f_r, o = h_l W_l + h_r W_r + h_tracker W_t + b
         c = tanh(g) ⊙ σ(i) + σ(f_l) ⊙ c_l + σ(f_r) ⊙ c_r     h = σ(o) ⊙ tanh(c)
 
-    Tai et al. 2015, arXiv:1503.00075, eq. 9–14, with the tracker of Bowman et al. 2016, arXiv:1603.06021, eq. 6–8.
+    Tai et al. 2015, arXiv:1503.00075, eq. 9–14, with the tracker of Bowman et al. 2016, arXiv:1603.06021.
     W_l, W_r and W_t are one matrix W, one above the other, so that a parent takes one product. The forget gates'
     bias starts at 0, as in both papers: at first half of each child's c is forgotten, so c neither grows nor fades up
     the tree.
