@@ -8,6 +8,7 @@ import tensorflow as tf
 from tfnmt.classification.classifier import Classifier, at_root
 from tfnmt.classification.configuration import ClassifierConfiguration
 from tfnmt.classification.encoders import ENCODERS
+from tfnmt.classification.reinforce import loss_terms
 from tfnmt.data.example_batches import example_arrays, sentence_batch
 from tfnmt.data.examples import Example, Sentence
 from tfnmt.errors import UserError
@@ -228,6 +229,36 @@ def test_the_loss_includes_the_weighted_loss_of_the_transitions():
     taken = inputs["transitions"].numpy()
     expected = np.mean([-log_p[s, t, move - 1] for (s, t), move in np.ndenumerate(taken) if move])
     np.testing.assert_allclose(losses[1] - losses[0], 2 * expected, rtol=1e-5)
+
+
+def test_labels_are_smoothed_in_training_alone_and_the_head_has_a_dropout_of_its_own():
+    inputs, labels = batch_of(EXAMPLES["listops"])
+    plain, smoothing = made("bag", "listops", embedding_dropout=0.1, head_dropout=0.2), made("bag", "listops")
+    assert plain.head.dropout.rate == 0.2
+    smoothing.label_smoothing = 0.3
+    predictions = {"logits": 5 * tf.one_hot(labels, 10)}
+    of_both = [
+        [float(model.compute_loss(inputs, labels, predictions, training=training)) for model in (plain, smoothing)]
+        for training in (False, True)
+    ]
+    assert of_both[0][0] == of_both[0][1] and of_both[1][1] > of_both[1][0] + 0.5
+
+
+def test_terms_of_a_loss_of_sampled_parses():
+    """By hand: of two pairs, two draws each; right are the first draw of the first pair and the second's second."""
+    model = made("rl-spinn", samples=2, reward="accuracy", policy_weight=0.5, entropy_weight=0.25)
+    labels, log_policy = tf.constant([1, 1, 2, 2]), tf.constant([-1.0, -2, -3, -4, -10, -20, -30, -50])
+    predictions = {
+        "logits": 9 * tf.one_hot([1, 0, 0, 2], 3),
+        "log_probability": log_policy,
+        "transition_logits": tf.zeros([8, 1, 2]),
+        "transitions": tf.ones([8, 1], tf.int32),
+    }
+    (_, count), (policy, _), (entropy, transitions) = loss_terms(model.configuration, labels, predictions, 0.0)
+    of_pairs = np.array([[-11.0, -22.0], [-33.0, -54.0]])
+    np.testing.assert_allclose(policy, -0.5 * np.mean(np.array([[1, -1], [-1, 1]]) * of_pairs), rtol=1e-6)
+    np.testing.assert_allclose(entropy, -0.25 * np.log(2), rtol=1e-6)
+    assert (int(count), int(transitions)) == (4, 8)
 
 
 def test_text_to_labels():

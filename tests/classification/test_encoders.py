@@ -29,6 +29,18 @@ def test_encoders_of_trees_may_read_the_leaves_first(name, leaf_rnn):
     assert [weight.shape for weight in encoder.reader.weights].count((6, gates * 8)) == 2  # W of both directions
 
 
+@pytest.mark.parametrize("name", ENCODERS)
+def test_every_rate_is_that_of_its_own_dropout(name):
+    names = ("embedding_dropout", "state_dropout", "composition_dropout")
+    rates = dict(zip(names, (0.1, 0.2, 0.3), strict=True))
+    encoder = make_encoder(ClassifierConfiguration(encoder=name, units=8, **rates), vocabulary_size=10)
+    assert encoder.embedding.dropout.rate == 0.1
+    if name in ("gru", "lstm"):
+        assert encoder.state_dropout.rate == 0.2
+    if ENCODERS[name].builds_trees:
+        assert encoder.composition_dropout.rate == 0.3
+
+
 @pytest.mark.parametrize("name", ["spinn", "rl-spinn"])
 def test_brackets_may_be_left_to_the_tracker(name):
     settings = {"brackets_as_words": True, "tracker_reads": "words", "tracked_composition": False}

@@ -46,6 +46,18 @@ def test_models_that_skip_or_order_examples_otherwise_are_compared_by_example(tm
     assert 0 < mcnemar(outcomes["trees"], outcomes["bag"]) <= 1
 
 
+def test_figures_of_pairs(tmp_path):
+    """The loss is the mean over examples, whatever the batches; a pair is as long as its longer sentence."""
+    data = tmp_path / "data.tsv"
+    data.write_text("neutral\t( a ( b c ) )\ta\nneutral\ta\t( a b )\nentailment\ta\tb\n")
+    configuration = ClassifierConfiguration(task="snli", encoder="bag", embedding_size=4, head_units=4)
+    model = Classifier(configuration, WordTokenizer(["a", "b", "c"]))
+    of_batches = [evaluate_classifier(model, [data], batch_size) for batch_size in (1, 3)]
+    for figures, outcomes in of_batches:
+        assert sorted(outcomes.words) == [1, 2, 3]
+        np.testing.assert_allclose(figures["loss"], np.log(3), atol=0.1)  # a new model expects nothing
+
+
 def data_offsets(path):
     """Where each line begins."""
     lines = path.read_bytes().splitlines(keepends=True)

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import tensorflow as tf
 
+from tfnmt.classification import running_rewards
 from tfnmt.classification.reinforce import (
     baselines,
     mean_entropy,
@@ -47,6 +48,15 @@ def test_rewards_with_running_averages_by_hand():
     expected = np.array([[-2], [6]]) / np.sqrt(14)
     np.testing.assert_allclose(standardize(tf.constant([[2.0], [10.0]])), expected, rtol=1e-5)
     assert len(standardize.weights) == 3 and not standardize.trainable_weights
+
+
+def test_running_averages_forget(monkeypatch):
+    """From the third batch on, each has a weight of a half: the mean of 0, 0, 8 is 4, and with another 8 it is 6."""
+    monkeypatch.setattr(running_rewards, "LONGEST", 2)
+    standardize = RunningStandardization()
+    for reward, mean in ((0.0, 0.0), (0.0, 0.0), (8.0, 4.0), (8.0, 6.0)):
+        standardize(tf.fill([2, 1], reward))
+        np.testing.assert_allclose(standardize.mean, mean)
 
 
 def test_rewards_that_are_all_the_same_earn_nothing():

@@ -51,6 +51,13 @@ def test_every_epoch_has_all_sentences_in_new_subwords(tokenizer):
     assert as_lists(batches_of(tokenizer, seed=8)) != first
 
 
+def test_another_seed_draws_other_subwords_of_the_same_sentence(tokenizer):
+    """Of sentences that are all the same, it is not their order that differs."""
+    same = PAIRS[:1] * 20
+    first, again, other = (as_lists(batches_of(tokenizer, same, seed)) for seed in (7, 7, 8))
+    assert first == again != other
+
+
 def test_both_sides_are_drawn_independently(tokenizer):
     pairs = [(source, source) for source, _ in PAIRS]
     differing = [

@@ -287,10 +287,11 @@ def test_a_graph_for_batches_of_any_shape_equals_eager_mode(name):
         np.testing.assert_allclose(gradient, expected_gradient, atol=1e-12)
 
 
-@pytest.mark.parametrize("option", ["embedding_dropout", "state_dropout", "output_dropout"])
+@pytest.mark.parametrize("option", ["word_dropout", "embedding_dropout", "state_dropout", "output_dropout"])
 def test_dropout_is_for_training_alone(option):
     encoder, decoder = made(layers=2, **{option: 0.5})
-    once, again = (all_at_once(encoder, decoder, training=True) for _ in range(2))
+    ids = [np.tile(side, [10, 1]) for side in (SOURCE, TARGET)]
+    once, again = (all_at_once(encoder, decoder, *ids, training=True) for _ in range(2))
     assert not np.allclose(once, again)
     np.testing.assert_array_equal(all_at_once(encoder, decoder), all_at_once(*made(layers=2)))
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfnmt.layers.embedding import Embedding, over_time_dropout
+from tfnmt.layers.embedding import Embedding, over_time_dropout, whole_word_dropout
 from tfnmt.layers.encoder import Encoder
 
 IDS = np.array([[5, 4, 6, 7, 3], [7, 5, 3, 0, 0], [3, 0, 0, 0, 0]], np.int32)
@@ -113,6 +113,13 @@ def test_over_time_dropout_has_one_mask_for_all_times():
     assert not np.array_equal(dropped[0, 0], dropped[0, 1])
 
 
+def test_whole_word_dropout_has_a_mask_for_each_word_and_all_its_units():
+    dropped = whole_word_dropout(0.5)(tf.ones([6, 40, 10]), training=True).numpy()
+    assert set(np.unique(dropped)) == {0.0, 2.0}
+    np.testing.assert_array_equal(dropped, np.broadcast_to(dropped[:, :, :1], dropped.shape))
+    assert not np.array_equal(dropped[0], dropped[1]) and not np.array_equal(dropped[:, 0], dropped[:, 1])
+
+
 def test_state_dropout_has_one_mask_for_all_times_and_another_for_each_direction():
     """With u = 0, r = 1 and no input, h_t = tanh(b + m ⊙ h_{t−1}): where the mask m is 0, h_t is tanh(b) always."""
     encoder = made(bidirectional=True, state_dropout=0.5)
@@ -132,9 +139,18 @@ def test_state_dropout_has_one_mask_for_all_times_and_another_for_each_direction
     assert not np.array_equal(*dropped)
 
 
-@pytest.mark.parametrize("option", ["embedding_dropout", "state_dropout", "output_dropout"])
-def test_dropout_is_for_training_alone(option):
-    encoder, plain = made(**{option: 0.5}), made()
-    once, again = (read(encoder, IDS, training=True)["states"] for _ in range(2))
+@pytest.mark.parametrize(
+    ("option", "result"),
+    [
+        ("word_dropout", "states"),
+        ("embedding_dropout", "states"),
+        ("state_dropout", "states"),
+        ("output_dropout", "states"),
+        ("summary_dropout", "summary"),
+    ],
+)
+def test_dropout_is_for_training_alone(option, result):
+    encoder, plain, ids = made(**{option: 0.5}), made(), np.tile(IDS, [10, 1])
+    once, again = (read(encoder, ids, training=True)[result] for _ in range(2))
     assert not np.allclose(once, again)
-    np.testing.assert_array_equal(read(encoder, IDS)["states"], read(plain, IDS)["states"])
+    np.testing.assert_array_equal(read(encoder, ids)[result], read(plain, ids)[result])

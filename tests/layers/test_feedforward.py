@@ -44,3 +44,10 @@ def test_hidden_rows_change_neither_scores_nor_moments():
         results.append((scores[mask], *head.get_weights()))
     for value, expected in zip(*results, strict=True):
         np.testing.assert_allclose(value, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_dropout_of_features_and_hidden_layers_is_for_training_alone():
+    head, x = MultilayerPerceptron(3, 8, layers=1, dropout=0.5), tf.ones([20, 4])
+    head.build((None, 4))
+    once, again = (head(x, training=True).numpy() for _ in range(2))
+    assert not np.allclose(once, again, atol=1e-6) and np.ptp(head(x).numpy(), axis=0).max() == 0

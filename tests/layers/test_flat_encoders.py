@@ -96,6 +96,20 @@ def test_batch_normalisation_has_the_moments_of_the_real_words():
     np.testing.assert_allclose(layer.normalization.moving_mean.numpy(), 0.1 * x.mean(axis=0), atol=1e-6)
 
 
+@pytest.mark.parametrize("layer", ["words", "states"])
+def test_dropout_is_for_training_alone(layer):
+    def encoder(rate):
+        of_words, of_states = (rate, 0.0) if layer == "words" else (0.0, rate)
+        made_encoder = Recurrent(WordVectors(7, 3, dropout=of_words), 4, state_dropout=of_states)
+        made_encoder.build(None)
+        return made_encoder
+
+    dropping, plain = encoder(0.5), encoder(0.0)
+    plain.set_weights(dropping.get_weights())
+    assert not np.allclose(*(root(dropping, np.tile(WORDS, [5, 1]), training=True) for _ in range(2)))
+    np.testing.assert_array_equal(root(dropping, WORDS), root(plain, WORDS))
+
+
 def test_frozen_vectors_have_no_gradient():
     layer = WordVectors(7, 3, trained=False, projection=2)
     layer.build()

@@ -184,6 +184,22 @@ def test_a_longer_result_wins_by_the_length_penalty():
     assert best(length_penalty=1.0, length_norm="gnmt") == (3, 0, 4)
 
 
+def test_a_hypothesis_that_can_only_win_at_the_maximum_length_goes_on():
+    """END at once has log .7 = −.36. Three words that are certain after the first have (log .3) / 4 = −.30."""
+    after = {START: {END: 0.7, 3: 0.3}, 3: {3: 1.0}}
+    p = np.full([4, 4], 1e-9)
+    for word, nexts in after.items():
+        p[word, list(nexts)] = list(nexts.values())
+    table = tf.constant(np.log(p), tf.float32)
+
+    def step(ids, states, memory):
+        return tf.gather(table, ids), states, ()
+
+    found = in_numpy(beam_search(step, (), (), START, END, tf.constant([3]), BeamConfiguration(beam_size=2), None, 1))
+    assert words_of(found, 0) == (3, 3, 3)
+    np.testing.assert_allclose(found.scores[0, 0], np.log(0.3) / 4, rtol=1e-5)
+
+
 def test_the_coverage_penalty_prefers_what_has_attended_to_all_places():
     model = FakeModel(4)
     model.attention[:] = 0.01

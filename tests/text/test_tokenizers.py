@@ -323,3 +323,13 @@ def test_counted_words_make_the_same_vocabulary(lowercase, size):
     assert counted.get_config() == WordTokenizer.train(lines, size, lowercase).get_config()
     with pytest.raises(UserError, match="no words to learn"):
         WordTokenizer.from_counts({}, size, lowercase)
+
+
+@pytest.mark.parametrize("kind", ["words", "bpe"])
+def test_a_configuration_decides_whether_case_counts(kind):
+    lines = ["The Dog saw the dog", "the DOG saw The dog"] * 20
+    for lowercase in (False, True):
+        configuration = TextConfiguration(tokenizer=kind, vocabulary_size=24, lowercase=lowercase)
+        tokenizer, _ = make_tokenizers(configuration, iter(lines), iter(lines), seed=1)
+        upper, lower = tokenizer.encode(tf.constant(["The Dog", "the dog"])).to_list()
+        assert (upper == lower) == lowercase

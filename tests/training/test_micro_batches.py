@@ -54,6 +54,15 @@ def test_a_step_in_micro_batches_is_the_step_of_the_batch(micro_batches, expecte
     np.testing.assert_allclose(loss, np.mean((3 * x) ** 2) + 0.5 * np.mean(x), rtol=1e-6)
 
 
+@pytest.mark.parametrize("micro_batches", [1, 2])
+def test_the_loss_of_an_epoch_is_the_mean_over_examples(micro_batches):
+    """Not over batches, of which the last has one example."""
+    model, x = Line(micro_batches), np.array([[1.0], [2], [3], [4], [9]], np.float32)
+    model.compile(keras.optimizers.SGD(0.0), run_eagerly=True)
+    fitted = model.fit(x, 3 * x, batch_size=4, epochs=1, shuffle=False, verbose=0)
+    np.testing.assert_allclose(fitted.history["loss"], [np.mean((3 * x) ** 2) + 0.5 * np.mean(x)], rtol=1e-6)
+
+
 def test_no_micro_batch_is_empty():
     a, _, sizes = trained(2, np.array([2.0], np.float32))
     assert sizes == [1, 1]

@@ -6,10 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import keras
+import numpy as np
 import pytest
+import tensorflow as tf
 
 from tfnmt.errors import UserError
 from tfnmt.training.preparation import open_run
+from tfnmt.training.replicas import seed_states
 from tfnmt.training.strategies import Mirrored
 from tfnmt.translation.presets import PRESETS
 
@@ -27,6 +31,17 @@ def test_two_devices_train_as_one_does(tmp_path):
     found = json.loads(done.stdout.splitlines()[-1])
     assert list(found) == ["classifier", "translator"]
     assert all(difference < 1e-5 for differences in found.values() for difference in differences.values()), found
+
+
+def test_each_device_draws_numbers_of_its_own(monkeypatch):
+    """The first those of a single device."""
+    model, mirrored = keras.Sequential([keras.Input([2]), keras.layers.Dropout(0.5)]), Mirrored(["CPU:0"])
+    (state,) = seed_states(model)
+    first, second = (tf.Variable(state) for _ in range(2))
+    monkeypatch.setattr(mirrored.strategy, "experimental_local_results", lambda value: (first, second))
+    mirrored.separate_seeds(model)
+    np.testing.assert_array_equal(first, state)
+    assert not np.array_equal(second, first)
 
 
 def test_accumulation_is_refused(tmp_path):

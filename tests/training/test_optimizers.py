@@ -226,6 +226,14 @@ def test_averages_of_accumulated_updates_are_those_of_large_batches():
         np.testing.assert_allclose(value, expected, rtol=1e-5)
 
 
+def test_before_the_first_update_the_average_is_the_weights():
+    model = trained([(0, 2)], accumulation_steps=2, weight_average=0.6)
+    last = model.get_weights()
+    with averaged_weights(model):
+        for value, expected in zip(model.get_weights(), last, strict=True):
+            np.testing.assert_array_equal(value, expected)
+
+
 def test_averages_are_those_of_keras(monkeypatch):
     """To the last bit."""
     batches = [(0, 2), (2, 4), (4, 6), (6, 8)]

@@ -26,3 +26,11 @@ def test_a_score_that_is_no_number_is_none():
     history = [{"epoch": i, "dev_loss": loss} for i, loss in enumerate([math.nan, 3.0, 2.0, math.nan], start=1)]
     progress = Progress(5, history=history)
     assert [progress.best_epoch_until(epoch, "loss") for epoch in range(5)] == [0, 0, 2, 3, 3]
+
+
+def test_the_best_epoch_has_the_lowest_loss_or_the_highest_of_other_scores():
+    scores = [(3.0, 20.0), (2.0, 30.0), (4.0, 30.0), (1.0, 10.0)]
+    history = [{"epoch": i, "dev_loss": loss, "dev_bleu": bleu} for i, (loss, bleu) in enumerate(scores, start=1)]
+    progress = Progress(5, history=history)
+    assert [progress.best_epoch_until(epoch, "loss") for epoch in (1, 3, 4)] == [1, 2, 4]
+    assert [progress.best_epoch_until(epoch, "bleu") for epoch in (1, 3, 4)] == [1, 2, 2]

@@ -98,6 +98,32 @@ def test_it_is_near_float32(options):
         assert 0 < np.abs(of_rough - of_exact).mean() < 0.05
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"encoder_layers": 3, "decoder_layers": 2, "residual": True},
+        {"encoder_layers": 2, "decoder_layers": 3, "residual": True, "attention": "none", "deep_output": False},
+    ],
+    ids=["attention", "no attention"],
+)
+def test_no_value_is_beyond_its_bound_where_all_states_are_as_large_as_can_be(options, monkeypatch):
+    """Biases of ±100 make every state 1; residual layers add them up. What is beyond a bound would be cut."""
+    model = made(**options)
+    for cell in (*model.encoder.cells, model.decoder.first, *model.decoder.upper):
+        cell.b.assign(np.repeat([0.0, -100.0, 100.0], 8))
+    multiply, shares = Int8Matrix.multiply, []
+
+    def watched(matrix, x):
+        if tf.executing_eagerly() and matrix.bound is not None and tf.size(x):
+            shares.append(float(tf.reduce_max(tf.abs(x))) / matrix.bound)
+        return multiply(matrix, x)
+
+    monkeypatch.setattr(Int8Matrix, "multiply", watched)
+    with int8_weights.Int8Weights([model]).in_use([model]):
+        model({"source": tf.constant([[5, 6, 3]]), "target": tf.constant([[2, 5]])})
+    assert len(shares) > 10 and max(shares) <= 1 + 1e-5
+
+
 @pytest.mark.parametrize("method", ["greedy", "beam"])
 def test_a_translation_does_not_depend_on_its_batch(method):
     """To the letter."""

@@ -110,6 +110,16 @@ def test_it_is_the_expected_loss_of_the_draws():
     assert float(value) == pytest.approx(np.mean(expected), abs=1e-4)
 
 
+@pytest.mark.parametrize("rate", ["source_dropout", "target_dropout"])
+def test_draws_are_trained_with_dropout_and_made_without(rate):
+    model, (inputs, labels) = made(**SMALL, **{rate: 0.5}), copies(9)
+    arguments = model, inputs["source"], labels, 4, 1.0, 1.0, SEED
+    first, second = (float(risk(*arguments)) for _ in range(2))
+    assert first != second
+    drawn = [draw_translations(*arguments[:4], 1.0, SEED) for _ in range(2)]
+    np.testing.assert_array_equal(*drawn)
+
+
 def test_translations_get_better_by_it_alone():
     """The risk of other draws than those that were learned from, and of other sources."""
     model, optimizer = trained(25), keras.optimizers.Adam(0.01)

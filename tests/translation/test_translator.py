@@ -243,6 +243,18 @@ def test_dropout_is_for_training_alone(trained):
     assert dropping.translate(TEXTS, 1) == translator.translate(TEXTS, 1)
 
 
+def test_every_rate_is_that_of_its_own_dropout():
+    names = ("word_dropout", "source_dropout", "target_dropout", "state_dropout", "encoder_dropout", "output_dropout")
+    rates = dict(zip(names, (0.1, 0.2, 0.3, 0.4, 0.5, 0.6), strict=True))
+    translator = made(**SMALL, **rates)
+    encoder, decoder = translator.encoder, translator.decoder
+    of_encoder = (encoder.word_dropout, encoder.embedding_dropout, encoder.state_dropout, encoder.output_dropout)
+    of_decoder = (decoder.word_dropout, decoder.embedding_dropout, decoder.state_dropout, decoder.output_dropout)
+    assert [layer.rate for layer in of_encoder] == [0.1, 0.2, 0.4, 0.5]
+    assert [layer.rate for layer in of_decoder] == [0.1, 0.3, 0.4, 0.6]
+    assert encoder.summary_dropout.rate == 0 and made(**CHO2014, **rates).encoder.summary_dropout.rate == 0.5
+
+
 def test_source_ids():
     ids = made().source_ids(tf.constant(["a b c", "", "b zebra"]))
     assert ids.dtype == tf.int32
