@@ -1,5 +1,6 @@
-"""Commands of `tfnmt`, each in a process of its own."""
+"""Commands of `tfnmt`, each in a process of its own; and whether they are such, before they are run."""
 
+import argparse
 import contextlib
 import logging
 import subprocess
@@ -7,9 +8,12 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
+from tfnmt.commands.parser import CommandParser
 from tfnmt.commands.run import environment_with
-from tfnmt.errors import UserError
+from tfnmt.commands.verbs import VERBS, command_parser, load_command
+from tfnmt.errors import UserError, nearest_name
 
 logger = logging.getLogger(__name__)
 
@@ -46,3 +50,22 @@ def run_command(command: Sequence[str], standard_input: Path | None = None) -> s
         raise UserError(f"tfnmt {' '.join(command)}: status {process.returncode}")
     logger.info("done in %.0f seconds", time.monotonic() - start)
     return printed
+
+
+class _Parser(CommandParser):
+    """Of a command that is to be run later."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{self.prog}: {message}; {self.prog} --help lists all options")
+
+
+def parse_command(command: Sequence[str]) -> argparse.Namespace:
+    """The options of a command that is to be run later.
+
+    Raises:
+        UserError: there is no such verb, or it has no such options.
+    """
+    verb, *options = command
+    if verb not in VERBS:
+        raise UserError(f"unknown verb {verb!r}{nearest_name(verb, VERBS)}")
+    return command_parser(verb, load_command(verb), _Parser).parse_args(options)

@@ -10,15 +10,13 @@ import re
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from tfnmt.commands.parser import CommandParser
-from tfnmt.commands.verbs import VERBS, command_parser, load_command
-from tfnmt.errors import UserError, nearest_name
+from tfnmt.errors import UserError
 from tfnmt.files import atomic_write
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import CHECKPOINTS
-from tfnmt_programs.command_process import run_command
+from tfnmt_programs.command_process import parse_command, run_command
 from tfnmt_programs.experiment_record import record_experiment
 from tfnmt_programs.model_names import distinct_names
 
@@ -110,24 +108,9 @@ class Repetition:
             for option in ("--output", "--resume", "--model", "seed"):
                 if option in given:
                     raise UserError(f"{command[0]} {option}: leave it out, since it is another one for each seed")
-        _parse(self.training_command("S"))
+        parse_command(self.training_command("S"))
         for each in self.evaluations:  # now, not after hours of training
-            _parse(self.evaluation_command(each, "S"))
-
-
-class _Parser(CommandParser):
-    """Of a command that is to be run later."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UserError(f"{self.prog}: {message}; {self.prog} --help lists all options")
-
-
-def _parse(command):
-    """Raise `UserError` unless there is such a verb with such options."""
-    verb, *options = command
-    if verb not in VERBS:
-        raise UserError(f"after --: unknown verb {verb!r}{nearest_name(verb, VERBS)}")
-    command_parser(verb, load_command(verb), _Parser).parse_args(options)
+            parse_command(self.evaluation_command(each, "S"))
 
 
 def markdown_table(figures_by_seed: dict[int, dict[str, float]]) -> str:

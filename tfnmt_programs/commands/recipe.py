@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tfnmt.commands.parser import CommandParser
-from tfnmt.errors import UserError
+from tfnmt.errors import UserError, errors_in
 from tfnmt.tensorflow_start import import_tensorflow
 
 IMPORT_TENSORFLOW = False
@@ -45,16 +45,19 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         return
     import_tensorflow()
     from tfnmt_programs.recipes.fetch import obtain
-    from tfnmt_programs.recipes.run import RecipeRun
+    from tfnmt_programs.recipes.run import RecipeRun, check_commands
 
     recipe, folder = find_recipe(arguments.recipe), Path(arguments.output)
+    with errors_in(arguments.recipe):
+        check_commands(recipe)
     print(f"The data: {recipe.licence}", file=output, flush=True)
     if recipe.asks and not arguments.accept_licence:
         _ask()
     for file in recipe.files:
         obtain(file, folder / "data", arguments.data and Path(arguments.data), arguments.mirror)
-    run = RecipeRun(recipe, folder / "data", folder / Path(arguments.recipe).stem, arguments.set)
-    print(run.run(), end="", file=output)
+    with errors_in(arguments.recipe):
+        run = RecipeRun(recipe, folder / "data", folder / Path(arguments.recipe).stem, arguments.set)
+        print(run.run(), end="", file=output)
 
 
 def _ask():

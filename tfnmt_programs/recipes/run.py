@@ -11,7 +11,7 @@ from tfnmt.errors import UserError
 from tfnmt.files import atomic_write, file_errors
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import CHECKPOINTS
-from tfnmt_programs.command_process import run_command
+from tfnmt_programs.command_process import parse_command, run_command
 from tfnmt_programs.experiment_record import record_experiment
 from tfnmt_programs.recipes.recipe import Recipe
 
@@ -19,18 +19,33 @@ DONE, SETTINGS = "done.json", "settings.json"
 """In the folder of a run: the steps that are done; what it was begun with."""
 
 
+def check_commands(recipe: Recipe) -> None:
+    """Find out, before anything is fetched, whether `tfnmt` has the recipe's commands.
+
+    Raises:
+        UserError: a verb or an option is none, or a training names no --output.
+    """
+    for command in recipe.commands:
+        words = _split(_parts(command)[0])
+        options = parse_command(words)
+        if words[0].startswith("train-") and not options.output:
+            raise UserError(f"tfnmt {words[0]}: a training of a recipe needs --output, such as --output $RUN/model")
+    for score in recipe.scores:
+        parse_command([*_split(score.command), "--json"])
+
+
 class RecipeRun:
     """A recipe in a folder.
 
     Args:
-        recipe: the recipe; its files are in `data` already.
+        recipe: the recipe, which `check_commands` has passed; its files are in `data` already.
         data: the folder of all data.
         folder: of the recipe's own files; made if it is not there.
         settings: `key=value`, for all trainings: other ones than those of the documented row.
 
     Raises:
-        UserError: a run with other settings lies in the folder; or there is a seed among them, and the recipe trains
-            several models with seeds of their own.
+        UserError: a run of another recipe, or with other settings, lies in the folder; or there is a seed among the
+            settings, and the recipe trains several models with seeds of their own.
     """
 
     def __init__(self, recipe: Recipe, data: Path, folder: Path, settings: Sequence[str] = ()):
@@ -41,7 +56,7 @@ class RecipeRun:
             raise UserError("--set seed: the recipe trains models with seeds of their own; copy it, and change these")
         with file_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        record_experiment(folder / SETTINGS, self.settings)
+        self._record()
 
     def run(self) -> str:
         """Do all that is not done yet.
@@ -50,7 +65,7 @@ class RecipeRun:
             The row as it is here and as it is documented, in Markdown.
 
         Raises:
-            UserError: a step fails.
+            UserError: a step fails; an evaluation does not tell the figure that is to be shown.
         """
         if self.recipe.conversion is not None:
             self._once(self.recipe.conversion, self._convert)
@@ -59,11 +74,30 @@ class RecipeRun:
         rows = [f"| {self.recipe.title} | here | documented |", "|---|---|---|"]
         for score in self.recipe.scores:
             figures = json.loads(run_command([*self._words(score.command), "--json"]).splitlines()[-1])
-            if score.key not in figures:
-                raise UserError(f"{score.name}: {score.command} tells no {score.key!r}, only {', '.join(figures)}")
+            numbers = [name for name, value in figures.items() if isinstance(value, int | float)]
+            if score.key not in numbers:
+                raise UserError(
+                    f"score {score.name!r}: {score.command} tells no number {score.key!r}; key: should be one of"
+                    f" {', '.join(numbers)}"
+                )
             digits = len(str(score.documented).partition(".")[2])
             rows.append(f"| {score.name} | {figures[score.key]:.{digits}f} | {score.documented} |")
         return "\n".join(rows) + "\n"
+
+    def _record(self):
+        """Write what the run is of, or compare it with what is written. Scores are not part of it: they are always
+        computed anew, so that a wrong one can be put right after the training."""
+        experiment = {
+            "settings": self.settings,
+            "files": {file.name: file.sha256 for file in self.recipe.files},
+            "conversion": self.recipe.conversion,
+            "commands": list(self.recipe.commands),
+        }
+        path = self.folder / SETTINGS
+        if path.exists() and isinstance(json.loads(path.read_text(encoding="utf-8")), list):
+            record_experiment(path, self.settings)  # it was begun when they alone were recorded
+        else:
+            record_experiment(path, experiment)
 
     def _once(self, step, do):
         """Do a step, unless it is noted as done."""
@@ -81,11 +115,10 @@ class RecipeRun:
             raise UserError(f"{script}: status {status}")
 
     def _command(self, command):
-        command, _, output = command.partition(" > ")
-        command, _, standard_input = command.partition(" < ")
+        command, standard_input, output = _parts(command)
         verb, *options = self._words(command)
         if verb.startswith("train-"):
-            directory = options[options.index("--output") + 1]
+            directory = parse_command([verb, *options]).output
             if checkpoint_names(Path(directory, CHECKPOINTS)):
                 options = ["--resume", directory]
             elif self.settings:
@@ -96,7 +129,24 @@ class RecipeRun:
                 part.write_text(printed, encoding="utf-8")
 
     def _words(self, command):
-        words = shlex.split(command)
+        words = _split(command)
         for name, value in self.variables.items():
             words = [word.replace(f"${name}", value) for word in words]
         return words
+
+
+def _parts(command):
+    """(The verb with its options, the file that it reads or "", the file that it writes or "")."""
+    command, _, output = command.partition(" > ")
+    command, _, standard_input = command.partition(" < ")
+    return command, standard_input, output
+
+
+def _split(command):
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UserError(f"{command}: {error}; close the quotation") from error
+    if not words:
+        raise UserError("a command is empty; it should be a verb of tfnmt with its options")
+    return words

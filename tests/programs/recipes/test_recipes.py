@@ -207,6 +207,92 @@ def test_from_the_server_to_the_row_and_once_again(recipe, tmp_path):
     assert len(commands) == 3
 
 
+def changed(path, **changes):
+    """Write a recipe with other fields."""
+    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | changes))
+
+
+def test_a_changed_recipe_does_not_tell_the_old_run_s_figures(recipe, tmp_path):
+    path, commands = recipe
+    options = ("recipe", path, "--output", tmp_path / "runs", "--accept-licence")
+    first = path.read_text()
+    training, conversion = (yaml.safe_load(first)[field] for field in ("commands", "conversion"))
+    row = call(*options)
+    for change in (
+        {"commands": [training[0].replace("--epochs 1", "--epochs 2")]},
+        {"conversion": conversion.replace("20", "30")},
+    ):
+        changed(path, **change)
+        with pytest.raises(UserError, match=r"settings\.json: another experiment lies there; name another --output"):
+            call(*options)
+    assert len(commands) == 2
+    path.write_text(first)
+    assert call(*options) == row and [command[0] for command in commands[2:]] == ["evaluate-classifier"]
+
+
+def test_a_folder_of_before_recipes_were_recorded_goes_on(recipe, tmp_path):
+    path, commands = recipe
+    options = ("recipe", path, "--output", tmp_path / "runs", "--accept-licence")
+    row = call(*options)
+    (tmp_path / "runs" / "sample" / "settings.json").write_text("[]\n")
+    assert call(*options) == row and len(commands) == 3
+    with pytest.raises(UserError, match="another experiment lies there"):
+        call(*options, "--set", "learning_rate=0.01")
+
+
+def test_a_score_that_is_no_number_is_put_right_after_the_training(recipe, tmp_path):
+    path, commands = recipe
+    options = ("recipe", path, "--output", tmp_path / "runs", "--accept-licence")
+    (score,) = yaml.safe_load(path.read_text())["scores"]
+    for key in ("data", "acuracy"):
+        changed(path, scores=[score | {"key": key}])
+        complaint = rf"^{path}: score 'accuracy': evaluate-.*no number '{key}'; key: should be one of .*\baccuracy\b"
+        with pytest.raises(UserError, match=complaint):
+            call(*options)
+    changed(path, scores=[score])
+    call(*options)
+    assert [command[0] for command in commands] == ["train-classifier", *3 * ["evaluate-classifier"]]
+
+
+@pytest.mark.parametrize(
+    ("command", "complaint"),
+    [
+        ("train-classifier --task sst", "tfnmt train-classifier: one of the arguments --output"),
+        ("train-classifier --resume $RUN/model", "tfnmt train-classifier: a training of a recipe needs --output, such"),
+        ("train-clasifier --task sst", "unknown verb 'train-clasifier'; the nearest is 'train-classifier'"),
+        ("parse --modle x < $RUN/dev > $RUN/parsed", "tfnmt parse: .*; tfnmt parse --help lists all options"),
+        ("parse --model 'x", "parse --model 'x: No closing quotation; close"),
+        ("", "a command is empty"),
+    ],
+)
+def test_commands_that_cannot_be_run_are_refused_before_all(command, complaint, recipe, tmp_path):
+    path, commands = recipe
+    changed(path, commands=[*yaml.safe_load(path.read_text())["commands"], command])
+    with pytest.raises(UserError, match=rf"^{path}: {complaint}"):
+        call("recipe", path, "--output", tmp_path / "runs", "--accept-licence")
+    assert not commands and not (tmp_path / "runs").exists()
+
+
+def test_so_are_evaluations(recipe, tmp_path):
+    path, commands = recipe
+    (score,) = yaml.safe_load(path.read_text())["scores"]
+    changed(path, scores=[score | {"command": "parse --model $RUN/model"}])
+    with pytest.raises(UserError, match=rf"^{path}: tfnmt parse: unrecognized arguments: --json"):
+        call("recipe", path, "--output", tmp_path / "runs", "--accept-licence")
+    assert not commands and not (tmp_path / "runs").exists()
+
+
+def test_an_output_may_be_written_with_an_equals_sign(recipe, tmp_path):
+    path, commands = recipe
+    (training,) = yaml.safe_load(path.read_text())["commands"]
+    changed(path, commands=[training.replace("--output ", "--output=")])
+    options = ("recipe", path, "--output", tmp_path / "runs", "--accept-licence")
+    call(*options)
+    (tmp_path / "runs" / "sample" / "done.json").unlink()
+    call(*options)
+    assert commands[2] == ["train-classifier", "--resume", str(tmp_path / "runs" / "sample" / "model")]
+
+
 def test_a_training_that_was_interrupted_goes_on(recipe, tmp_path):
     path, commands = recipe
     options = ("recipe", path, "--output", tmp_path / "runs", "--accept-licence")
