@@ -90,6 +90,13 @@ def test_the_figure_of_summaries_says_how_much_it_shows():
     assert len(figure.axes[0].collections) == len(PARAPHRASES)
 
 
+def test_nine_groups_can_be_told_apart():
+    groups = [(f"{i} a", f"{i} b") for i in range(9)]
+    axes = draw_summary_vectors(np.arange(36.0).reshape(18, 2), [0.5, 0.25], groups).axes[0]
+    looks = {(*each.get_facecolor()[0], each.get_paths()[0].vertices.tobytes()) for each in axes.collections}
+    assert len(looks) == 9
+
+
 def test_figures_of_earlier_epochs_are_freed():
     """Even while Python does not collect by itself."""
     gc.collect()

@@ -19,11 +19,18 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK = COLORS = (
     "#000000",
 )
 """Okabe and Ito's palette."""
+MARKERS = "os^Dv*PX"
+"""One more than colours, so that both together differ for 56 lines or groups."""
 
 
 def new_figure(width: float, height: float) -> Figure:
     """A figure of that size in inches, with constrained layout."""
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def color_and_marker(i: int) -> tuple[str, str]:
+    """Those of the i-th of several lines or groups, counted from 0."""
+    return COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)]
 
 
 def plain_text() -> Any:

@@ -11,10 +11,8 @@ from numpy.typing import ArrayLike
 
 from tfnmt.data.lines import read_lines
 from tfnmt.errors import UserError
-from tfnmt.inspection.figures import COLORS, new_figure, plain_text
+from tfnmt.inspection.figures import color_and_marker, new_figure, plain_text
 from tfnmt.translation.translator import Translator
-
-MARKERS = "os^Dv*P"
 
 PARAPHRASES = (
     (
@@ -138,7 +136,7 @@ def draw_summary_vectors(projected: np.ndarray, explained: Sequence[float], grou
     for i, group in enumerate(groups):
         points = projected[first : first + len(group)]
         first += len(group)
-        color, marker = COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)]
+        color, marker = color_and_marker(i)
         axes.scatter(*points.T, color=color, marker=marker, s=60, label=group[0])
         centre = points.mean(axis=0)
         for point in points:

@@ -2,10 +2,14 @@
 
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
 
+import keras
 from matplotlib.figure import Figure
 
+from tfnmt.errors import UserError
 from tfnmt.inspection.figures import COLORS, new_figure
+from tfnmt.tensorflow_start import process_pool
 from tfnmt_programs.benchmarks.classifier_training import SEED, our_model
 from tfnmt_programs.benchmarks.timed_fit import timed_fit
 from tfnmt_programs.benchmarks.tree_batches import VOCABULARY_SIZE, equally_long_batches
@@ -19,6 +23,9 @@ Row = tuple[int, float, int]
 def growth(encoder: str, lengths: Sequence[int], pairs: int = 16, units: int = 64, repetitions: int = 5) -> list[Row]:
     """Train on batches of as many pairs, ever longer ones.
 
+    It is done in a process of its own: a process keeps memory for later, so that after another encoder less would seem
+    to be needed.
+
     Args:
         encoder: "spinn-pi-nt", "spinn-pi", "spinn" or "rl-spinn".
         lengths: words of every sentence.
@@ -29,7 +36,18 @@ def growth(encoder: str, lengths: Sequence[int], pairs: int = 16, units: int = 6
     Returns:
         A row for each length: the median time of a step, and by how many bytes the process has grown at most since
         before the first.
+
+    Raises:
+        UserError: the process dies.
     """
+    with process_pool(1, keras.utils.set_random_seed, SEED) as pool:
+        try:
+            return pool.submit(_rows, encoder, lengths, pairs, units, repetitions).result()
+        except BrokenProcessPool as error:
+            raise UserError("the process has died, perhaps for want of memory: take shorter --lengths") from error
+
+
+def _rows(encoder, lengths, pairs, units, repetitions):
     sizes = {"units": units, "tracker_units": max(1, units // 2), "embedding_size": units, "head_units": units}
     model = our_model(Namespace(encoder=encoder, **sizes), placeholder_tokenizer(VOCABULARY_SIZE), micro_batches=1)
     timed_fit(model, equally_long_batches(2 * pairs * lengths[0], lengths[0], 1, SEED))  # traced

@@ -21,7 +21,7 @@ from tfnmt.translation.presets import Preset
 from tfnmt.translation.training import compile_for_training
 from tfnmt.translation.translation_table import spooled_ids, translation_table
 from tfnmt.translation.translator import Translator
-from tfnmt_programs.benchmarks.process_tree import Samples, sampled
+from tfnmt_programs.benchmarks.process_tree import SECONDS_BETWEEN, Samples, sampled
 from tfnmt_programs.benchmarks.timed_fit import timed_fit
 
 logger = logging.getLogger(__name__)
@@ -29,6 +29,8 @@ logger = logging.getLogger(__name__)
 DIFFERENT = 100_000
 """Sentences that are drawn from the grammar; a generated line has two of them."""
 STAGES = ("generating", "filtering", "duplicates", "tokenizers", "encoding", "batches", "skipping", "shortlist", "step")
+SHORTEST = 5 * SECONDS_BETWEEN
+"""Seconds, of the clock or of processors, that can be told from samples; those of a shorter stage are too inexact."""
 _TIMED_BATCHES = 30
 _SEED = 1
 _VOCABULARY = 2000
@@ -63,7 +65,7 @@ def prepare_and_use(directory: Path, preset: Preset, pairs: int, files: int) -> 
         files: on each side.
 
     Returns:
-        The figures of each stage, by name, and the samples.
+        The figures of each stage, by name, and the samples. A rate is None where the stage was too short to tell.
     """
     records, now = directory / "records", {"stage": "generating"}
     with sampled(lambda: _stage(records) if now["stage"] == "preparing" else now["stage"]) as samples:
@@ -87,15 +89,24 @@ def prepare_and_use(directory: Path, preset: Preset, pairs: int, files: int) -> 
         now["stage"] = "step"
         seconds, processor_seconds = _step_of_pair(preset, prepared)
     figures: dict[str, Any] = {"pairs": pairs, "kept": prepared.index.pairs}
+    figures |= stage_figures(samples, pairs)
+    figures["step"] |= {"pairs_per_second": 1 / seconds, "pairs_per_processor_second": 1 / processor_seconds}
+    of_batches = figures.get("batches", {}).get("pairs_per_processor_second")
+    figures["batches_beside_step"] = of_batches and of_batches * processor_seconds
+    return figures, samples
+
+
+def stage_figures(samples: Samples, pairs: int) -> dict[str, dict[str, float | None]]:
+    """Of each stage that was seen: what `Samples.of_stage` tells, and rates, None where it was too short to tell."""
+    figures = {}
     for stage in STAGES:
         if of_stage := samples.of_stage(stage):
-            figures[stage] = of_stage | {
-                "pairs_per_second": pairs / max(of_stage["seconds"], 1e-9),
-                "pairs_per_processor_second": pairs / max(of_stage["processor_seconds"], 1e-9),
+            rates = {
+                f"pairs_per_{unit}": pairs / of_stage[f"{unit}s"] if of_stage[f"{unit}s"] >= SHORTEST else None
+                for unit in ("second", "processor_second")
             }
-    figures["step"] |= {"pairs_per_second": 1 / seconds, "pairs_per_processor_second": 1 / processor_seconds}
-    figures["batches_beside_step"] = figures["batches"]["pairs_per_processor_second"] * processor_seconds
-    return figures, samples
+            figures[stage] = of_stage | rates
+    return figures
 
 
 def _stage(records: Path) -> str:

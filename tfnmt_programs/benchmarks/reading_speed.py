@@ -1,5 +1,6 @@
 """How fast a large file of sentence pairs with trees becomes batches, and how little of it is held in memory."""
 
+import itertools
 import json
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 from tfnmt.data.example_batches import training_batches
 from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.data.tasks import TASKS
+from tfnmt.errors import UserError
 from tfnmt.text.brackets import to_brackets
 from tfnmt.text.tokenizers import WordTokenizer
 from tfnmt_programs.benchmarks.tree_batches import SNLI_LENGTHS, random_lengths, random_transitions
@@ -47,7 +49,11 @@ def reading_speed(path: str | Path, task: str, batch_size: int, batches: int) ->
 
     Returns:
         A dictionary of figures: the seconds of the first reading, which checks every tree and counts words, those from
-        then to the first batch, and batches a second after it; and by how many bytes the process has grown.
+        then to the first batch, and batches and examples a second after it; and by how many bytes the process has
+        grown.
+
+    Raises:
+        UserError: the first batch is the only one.
     """
     before, start = resident_memory(), time.perf_counter()
     examples = ExampleDataset(TASKS[task], path)
@@ -56,14 +62,16 @@ def reading_speed(path: str | Path, task: str, batch_size: int, batches: int) ->
     iterator = iter(training_batches(examples, tokenizer, batch_size, seed=1))
     next(iterator)
     first = time.perf_counter()
-    count = sum(1 for _, _ in zip(range(batches), iterator, strict=False))
+    sizes = [len(labels) for _, labels in itertools.islice(iterator, batches)]
     seconds = time.perf_counter() - first
+    if not sizes:
+        raise UserError(f"{path}: {len(examples)} examples are one batch; take more of them, or a smaller --batch-size")
     return {
         "examples": len(examples),
         "file_bytes": Path(path).stat().st_size,
         "seconds_of_check": checked - start,
         "seconds_to_first_batch": first - checked,
-        "batches_per_second": count / seconds,
-        "examples_per_second": count * batch_size / seconds,
+        "batches_per_second": len(sizes) / seconds,
+        "examples_per_second": sum(sizes) / seconds,
         "memory_growth": memory_growth(before),
     }

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from tfnmt.inspection.figures import COLORS, new_figure, plain_text
+from tfnmt.inspection.figures import color_and_marker, new_figure, plain_text
 from tfnmt_programs.report.runs import Run
 
 NO_MEASURES = ("epoch", "steps", "seconds", "learning_rate")
 COLUMNS = 3
-MARKERS = "os^Dv*P"
 
 
 @plain_text()
@@ -28,8 +27,9 @@ def draw_curves(runs: Sequence[Run]) -> Figure:
         axes.axis("off")
     for axes, measure in zip(panels, measures, strict=False):
         for i, run in enumerate(runs):
-            _draw_line(axes, run, f"dev_{measure}", COLORS[i % len(COLORS)], linestyle="-", marker=MARKERS[i % 7])
-            _draw_line(axes, run, measure, COLORS[i % len(COLORS)], linestyle=":")
+            color, marker = color_and_marker(i)
+            _draw_line(axes, run, f"dev_{measure}", color, linestyle="-", marker=marker)
+            _draw_line(axes, run, measure, color, linestyle=":")
         axes.set_title(measure.replace("_", " "), fontsize=10)
         axes.grid(alpha=0.3)
         axes.xaxis.get_major_locator().set_params(integer=True)

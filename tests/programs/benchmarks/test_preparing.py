@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tfnmt_programs.benchmarks.preparing import draw_memory, write_corpus
+from tfnmt_programs.benchmarks.preparing import draw_memory, stage_figures, write_corpus
 from tfnmt_programs.benchmarks.process_tree import Samples, sampled
 
 
@@ -22,6 +22,24 @@ def test_the_figures_of_a_stage():
     }
     assert samples.of_stage("d") == {}
     assert len(draw_memory(Samples([0.0], ["encoding"], [1], [0]), 5).axes[0].lines) == 1
+
+
+def test_a_stage_too_short_to_tell_has_no_rate():
+    seconds = [float(i) for i in range(13)]
+    stages = ["generating", *6 * ["filtering"], "duplicates", *5 * ["encoding"]]
+    samples = Samples(seconds, stages, 13 * [10**6], [second / 2 for second in seconds])
+    figures = stage_figures(samples, 1200)
+    rates = {
+        name: (of_stage["pairs_per_second"], of_stage["pairs_per_processor_second"])
+        for name, of_stage in figures.items()
+    }
+    assert rates == {
+        "generating": (None, None),
+        "filtering": (200.0, None),
+        "duplicates": (None, None),
+        "encoding": (240.0, None),
+    }
+    assert figures["duplicates"]["seconds"] == 1.0
 
 
 def test_the_memory_of_this_process_is_seen():

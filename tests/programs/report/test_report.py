@@ -110,6 +110,12 @@ def test_parts_of_a_page():
     assert "<h2" not in page("title", {"Empty": ""}, "")
 
 
+def test_curves_of_nine_runs_can_be_told_apart(tmp_path):
+    runs = [Run(f"run {i}", tmp_path, None, [{"epoch": 1, "dev_loss": 2.0}]) for i in range(9)]
+    lines = draw_curves(runs).axes[0].lines
+    assert len({(line.get_color(), line.get_marker()) for line in lines}) == len(lines) == 9
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_it_can_be_read_in_both_themes(browser, theme, tmp_path):
     """Texts by WCAG 2.2's contrast of 4.5; in a dark window, pictures are inverted, and let the page be seen."""
