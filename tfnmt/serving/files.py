@@ -88,11 +88,11 @@ def register(directory: str | Path, name: str) -> None:
     path = directory / MODELS
     with _locked(directory):
         server = read_models(directory) if path.exists() else ModelServerConfig()
-        before = path.read_text(encoding="utf-8") if path.exists() else ""
         if name not in [model.name for model in server.model_config_list.config]:
             server.model_config_list.config.add(name=name, base_path=f"{MOUNTED}/{name}", model_platform="tensorflow")
+            text = path.read_text(encoding="utf-8") if path.exists() else ""
             with atomic_write(path) as part:
-                part.write_text(_with_last_model(before, server), encoding="utf-8")
+                part.write_text(_with_last_model(text, server), encoding="utf-8")
         for file, text in _DEFAULT_FILES.items():
             if not (directory / file).exists():
                 with atomic_write(directory / file) as part:

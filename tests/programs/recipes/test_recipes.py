@@ -255,29 +255,31 @@ def test_a_score_that_is_no_number_is_put_right_after_the_training(recipe, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("command", "complaint"),
+    ("field", "command", "complaint"),
     [
-        ("train-classifier --task sst", "tfnmt train-classifier: one of the arguments --output"),
-        ("train-classifier --resume $RUN/model", "tfnmt train-classifier: a training of a recipe needs --output, such"),
-        ("train-clasifier --task sst", "unknown verb 'train-clasifier'; the nearest is 'train-classifier'"),
-        ("parse --modle x < $RUN/dev > $RUN/parsed", "tfnmt parse: .*; tfnmt parse --help lists all options"),
-        ("parse --model 'x", "parse --model 'x: No closing quotation; close"),
-        ("", "a command is empty"),
+        ("commands", "train-classifier --task sst", "tfnmt train-classifier: one of the arguments --output"),
+        (
+            "commands",
+            "train-classifier --resume $RUN/model",
+            "tfnmt train-classifier: a training .* needs --output, such",
+        ),
+        ("commands", "train-clasifier --task sst", "unknown verb 'train-clasifier'; the nearest is 'train-classifier'"),
+        (
+            "commands",
+            "parse --modle x < $RUN/dev > $RUN/parsed",
+            "tfnmt parse: .*; tfnmt parse --help lists all options",
+        ),
+        ("commands", "parse --model 'x", "parse --model 'x: No closing quotation; close"),
+        ("commands", "", "a command is empty"),
+        ("scores", "parse --model $RUN/model", "tfnmt parse: unrecognized arguments: --json"),
     ],
 )
-def test_commands_that_cannot_be_run_are_refused_before_all(command, complaint, recipe, tmp_path):
+def test_commands_that_cannot_be_run_are_refused_before_all(field, command, complaint, recipe, tmp_path):
     path, commands = recipe
-    changed(path, commands=[*yaml.safe_load(path.read_text())["commands"], command])
+    of_recipe = yaml.safe_load(path.read_text())
+    added = command if field == "commands" else of_recipe["scores"][0] | {"command": command}
+    changed(path, **{field: [*of_recipe[field], added]})
     with pytest.raises(UserError, match=rf"^{path}: {complaint}"):
-        call("recipe", path, "--output", tmp_path / "runs", "--accept-licence")
-    assert not commands and not (tmp_path / "runs").exists()
-
-
-def test_so_are_evaluations(recipe, tmp_path):
-    path, commands = recipe
-    (score,) = yaml.safe_load(path.read_text())["scores"]
-    changed(path, scores=[score | {"command": "parse --model $RUN/model"}])
-    with pytest.raises(UserError, match=rf"^{path}: tfnmt parse: unrecognized arguments: --json"):
         call("recipe", path, "--output", tmp_path / "runs", "--accept-licence")
     assert not commands and not (tmp_path / "runs").exists()
 
