@@ -6,7 +6,7 @@ from pathlib import Path
 from tfnmt.commands.verbs import VERBS
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = [DOCS.parent / "README.md", *DOCS.glob("*.md")]
+PAGES = [DOCS.parent / "README.md", *DOCS.rglob("*.md")]
 
 
 def test_the_python_example_runs(tmp_path, monkeypatch):
@@ -43,14 +43,14 @@ def test_every_picture_is_shown_on_a_page():
 
 
 def test_every_link_and_picture_of_the_pages_exists():
-    for page in [*DOCS.glob("*.md"), *DOCS.parent.glob("*.md")]:
+    for page in [*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")]:
         text = page.read_text(encoding="utf-8")
         links = re.findall(r"""(?:\]\(|src=")([^):#"]+)(?:#[^)]*)?[)"]""", text)
         assert [link for link in links if not (page.parent / link).exists()] == []
 
 
 def test_every_link_to_a_heading_has_one():
-    for page in [*DOCS.glob("*.md"), *DOCS.parent.glob("*.md")]:
+    for page in [*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")]:
         for path, anchor in re.findall(r"\]\(([^):#]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
             headings = re.findall(r"^#+ (.*)$", (page.parent / path if path else page).read_text("utf-8"), re.M)
             anchors = [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]

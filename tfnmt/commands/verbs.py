@@ -38,7 +38,7 @@ PROGRAM_VERBS = {
     "cost": "the multiplications of a translator, part by part",
     "gpu-kernels": "what would run on the CPU, or wait, on a GPU",
     "plot": "figures, most of them of trained models",
-    "recipe": "from published data to a row of docs/results.md",
+    "recipe": "from published data to a row of docs/results/",
     "repeat": "a training and its evaluations with several seeds, and a table",
     "report": "curves, scores and examples of runs as one HTML file",
     "screenshots": "pictures of TensorBoard on a run's logs, and of the page of serve",

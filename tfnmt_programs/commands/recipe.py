@@ -1,4 +1,4 @@
-"""From published data to a row of docs/results.md: fetch, convert, train, evaluate, and print it beside that row.
+"""From published data to a row of docs/results/: fetch, convert, train, evaluate, and print it beside that row.
 
 What is done stays done: the same command goes on where it was interrupted. Without a name, the recipes are listed.
 """

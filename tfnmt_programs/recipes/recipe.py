@@ -53,17 +53,17 @@ class Score(Configuration):
     name: str = Field(description="what is scored")
     command: str = Field(description="an evaluation, which prints JSON with --json")
     key: str = Field(description="of the figure in that JSON")
-    documented: float = Field(description="the figure in docs/results.md")
+    documented: float = Field(description="the figure in docs/results/")
 
 
 class Recipe(Configuration):
-    """From published files to a row of docs/results.md.
+    """From published files to a row of docs/results/.
 
     In its commands $DATA stands for the folder of all data, and $RUN for that of the recipe's own files.
     """
 
     title: str = Field(description="what is trained, and on what")
-    section: str = Field(description="the heading in docs/results.md that tells more")
+    section: str = Field(description="the heading in docs/results/ that tells more")
     licence: str = Field(description="of the data")
     asks: bool = Field(description="whether one has to agree to the licence first, as to one that is not for commerce")
     minutes: int = Field(description="how long it takes on two cores, roughly", ge=1)

@@ -21,7 +21,9 @@ from tfnmt_programs.recipes import run
 from tfnmt_programs.recipes.fetch import fetch, obtain
 from tfnmt_programs.recipes.recipe import PublishedFile, find_recipe, published_files, recipe_names
 
-RESULTS = (Path(__file__).parents[3] / "docs" / "results.md").read_text(encoding="utf-8")
+RESULTS = "".join(
+    page.read_text(encoding="utf-8") for page in (Path(__file__).parents[3] / "docs" / "results").iterdir()
+)
 CONTENT = b"".join(b"line %d\n" % i for i in range(30000))
 
 
