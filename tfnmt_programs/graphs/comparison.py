@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import logging
+import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfnmt_programs.graphs.cases import Case, lines_of_code
-from tfnmt_programs.measuring import median_seconds, memory_growth, reset_peak_memory, resident_memory, seconds_of
+from tfnmt_programs.measuring import memory_growth, reset_peak_memory, resident_memory, seconds_of
 from tfnmt_programs.operations import number_of_operations
 
 logger = logging.getLogger(__name__)
@@ -84,7 +85,7 @@ def compare(
 
     Args:
         units: size of the model's states.
-        repetitions: steps of which the median time counts.
+        repetitions: steps of each way, in turn, of which the median time counts.
         torch: (path of a Python that has torch, threads that it is to use), or None for no third column.
         dtype: "float32", or "float64", where what is left of a difference is no rounding of float32.
     """
@@ -126,6 +127,8 @@ def _point(static, by_run, batch, batch_size, length, repetitions, first):
     if first:  # memory of the first step is TensorFlow's waking up, and tracing
         _, _, static_memory = _observed(lambda: static(batch))
         _, _, by_run_memory = _observed(lambda: by_run(batch))
+    both = [(seconds_of(lambda: static(batch)), seconds_of(lambda: by_run(batch))) for _ in range(repetitions)]
+    static_step, by_run_step = map(statistics.median, zip(*both, strict=True))
     return Point(
         batch_size,
         length,
@@ -133,8 +136,8 @@ def _point(static, by_run, batch, batch_size, length, repetitions, first):
         max(_relative_difference(x, y) for x, y in zip(found_gradients, expected_gradients, strict=True)),
         static_first if first else None,
         by_run_first if first else None,
-        median_seconds(lambda: static(batch), repetitions),
-        median_seconds(lambda: by_run(batch), repetitions),
+        static_step,
+        by_run_step,
         static_memory,
         by_run_memory,
         number_of_operations(lambda: by_run(batch)),

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import tensorflow as tf
 
+from tfnmt_programs.graphs import comparison as comparing
 from tfnmt_programs.graphs.cases import lines_of_code, make_cases, tree_batch
 from tfnmt_programs.graphs.comparison import Comparison, Point, compare, number_of_nodes
 from tfnmt_programs.graphs.pictures import depths, draw_static_and_by_run, draw_times, parents_of
@@ -41,6 +42,16 @@ def test_both_ways_are_equal():
     (only,) = found.points
     assert only.static_first > 0 < only.by_run_step
     assert only.operations > 20
+
+
+def test_both_ways_are_timed_in_turn():
+    order = []
+
+    def way(name):
+        return lambda batch: order.append(name) or (batch, [batch])
+
+    comparing._point(way("static"), way("by run"), tf.ones([1]), 1, 1, repetitions=3, first=False)
+    assert order == ["static", "by run"] * 4 + ["by run"]  # what both give, three times, what operations one has
 
 
 def test_what_differs_is_not_equal():
