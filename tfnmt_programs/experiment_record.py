@@ -8,7 +8,7 @@ from tfnmt.errors import UserError
 from tfnmt.files import atomic_write
 
 
-def record_experiment(path: Path, experiment: Any) -> None:
+def record_experiment(path: Path, experiment: dict[str, Any] | list[Any]) -> None:
     """Write what the experiment is, unless it is written there already.
 
     Args:
@@ -21,5 +21,11 @@ def record_experiment(path: Path, experiment: Any) -> None:
     if not path.exists():
         with atomic_write(path) as part:
             part.write_text(json.dumps(experiment, indent=1) + "\n", encoding="utf-8")
-    elif json.loads(path.read_text(encoding="utf-8")) != experiment:
-        raise UserError(f"{path}: another experiment lies there; name another --output")
+        return
+    recorded = json.loads(path.read_text(encoding="utf-8"))
+    if recorded != experiment:
+        others = ""
+        if isinstance(recorded, dict) and isinstance(experiment, dict):
+            keys = dict.fromkeys([*recorded, *experiment])
+            others = ", with other " + ", ".join(key for key in keys if recorded.get(key) != experiment.get(key))
+        raise UserError(f"{path}: another experiment lies there{others}; name another --output")

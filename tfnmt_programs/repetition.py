@@ -1,7 +1,8 @@
 """An experiment over several seeds: the same training with each, the same evaluations of each model, and a table.
 
 Everything lies in one folder: the model directories seed-1, seed-2, …, for each that is finished seed-1.json with its
-figures, commands.json, and table.md. What is finished is not done again, so a test set is scored once for each seed.
+figures, commands.json, files.json, and table.md. What is finished is not done again, so a test set is scored once for
+each seed.
 """
 
 import csv
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tfnmt.errors import UserError
-from tfnmt.files import atomic_write
+from tfnmt.files import atomic_write, file_digest
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import CHECKPOINTS
 from tfnmt_programs.command_process import parse_command, run_command
@@ -33,7 +34,8 @@ class Repetition:
         evaluations: verbs that evaluate and their options, without --model and --json.
 
     Raises:
-        UserError: the commands are not such; an experiment with other commands lies there.
+        UserError: the commands are not such; an experiment with other commands, or with files of other contents, lies
+            there.
     """
 
     def __init__(self, folder: Path, training: Command, evaluations: Sequence[Command]):
@@ -42,6 +44,8 @@ class Repetition:
         folder.mkdir(parents=True, exist_ok=True)
         commands = {"training": self.training, "evaluations": self.evaluations}
         record_experiment(folder / "commands.json", commands)
+        words = [word for command in (self.training, *self.evaluations) for word in command]
+        record_experiment(folder / "files.json", {word: file_digest(word) for word in words if Path(word).is_file()})
 
     def run(self, seeds: Sequence[int]) -> str:
         """Train and evaluate with each seed, unless that is done, and write table.md.

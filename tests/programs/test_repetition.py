@@ -101,8 +101,25 @@ def test_one_seed_has_no_deviation():
 
 def test_another_experiment_is_not_mixed_in(commands, tmp_path):
     Repetition(tmp_path, TRAINING, [EVALUATION]).run([1])
-    with pytest.raises(UserError, match="another experiment lies there"):
+    with pytest.raises(UserError, match="another experiment lies there, with other training; name another --output"):
         Repetition(tmp_path, [*TRAINING, "--epochs", "3"], [EVALUATION])
+
+
+def test_seeds_with_other_data_are_not_mixed_in(commands, tmp_path):
+    source = tmp_path / "test.en"
+    source.write_text("a cat\n")
+    evaluation = [*EVALUATION, "--source", str(source)]
+    table = Repetition(tmp_path / "runs", TRAINING, [evaluation]).run([1])
+    assert Repetition(tmp_path / "runs", TRAINING, [evaluation]).run([1]) == table
+    source.write_text("a dog\n")
+    with pytest.raises(UserError, match=rf"files\.json: another experiment lies there, with other {source}; name"):
+        Repetition(tmp_path / "runs", TRAINING, [evaluation])
+
+
+def test_an_experiment_of_before_files_were_recorded_goes_on(commands, tmp_path):
+    experiment = Repetition(tmp_path, TRAINING, [EVALUATION])
+    (tmp_path / "files.json").unlink()
+    assert Repetition(tmp_path, TRAINING, [EVALUATION]).run([1]) == experiment.run([1])
 
 
 @pytest.mark.parametrize(
