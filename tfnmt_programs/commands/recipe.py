@@ -39,9 +39,11 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     from tfnmt_programs.recipes.recipe import find_recipe, recipe_names
 
     if arguments.recipe is None:
-        for name in recipe_names():
+        names = recipe_names()
+        width = max(map(len, names))
+        for name in names:
             recipe = find_recipe(name)
-            print(f"{name:<20}  {recipe.title}; some {recipe.minutes} minutes; {recipe.licence}", file=output)
+            print(f"{name:<{width}}  {recipe.title}; some {recipe.minutes} minutes; {recipe.licence}", file=output)
         return
     import_tensorflow()
     from tfnmt_programs.recipes.fetch import obtain

@@ -359,6 +359,8 @@ def test_a_recipe_s_commands_are_such_and_its_row_is_documented(name):
 def test_the_list_has_every_recipe():
     listed = call("recipe").splitlines()
     assert [line.split()[0] for line in listed] == recipe_names()
+    titles = [line.index(find_recipe(name).title) for line, name in zip(listed, recipe_names(), strict=True)]
+    assert len(set(titles)) == 1, "they stand in one column"
 
 
 def test_an_unknown_recipe():
