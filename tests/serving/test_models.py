@@ -1,6 +1,7 @@
 """Which versions of which models are served, whatever happens to their folders. The versions themselves are fakes."""
 
 import asyncio
+import threading
 import weakref
 
 import grpc
@@ -10,6 +11,8 @@ from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
 
 from tests.serving.conftest import FakeVersion
 from tfnmt.errors import UserError
+from tfnmt.serving import models as serving_models
+from tfnmt.serving.files import version_folders
 from tfnmt.serving.models import Models
 from tfnmt.serving.requests import RequestError
 from tfnmt.serving.served_model import State
@@ -217,6 +220,30 @@ def watched(folder, change, until):
         return models
 
     return asyncio.run(main())
+
+
+def test_requests_are_answered_while_a_file_system_hangs(folder, monkeypatch):
+    asked, goes_on = threading.Event(), threading.Event()
+    in_time = []
+
+    def hanging(path):
+        asked.set()
+        in_time.append(goes_on.wait(2))
+        return version_folders(path)
+
+    async def main():
+        models = Models(folder, load_version)
+        await models.update()
+        monkeypatch.setattr(serving_models, "version_folders", hanging)
+        updating = asyncio.create_task(models.update())
+        while not asked.is_set():
+            await asyncio.sleep(0.001)
+        assert models.find("a").path == folder / "a" / "2"
+        goes_on.set()
+        await updating
+
+    asyncio.run(main())
+    assert in_time == [True, True]
 
 
 def test_the_newest_version_is_served(folder):

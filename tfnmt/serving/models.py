@@ -87,7 +87,7 @@ class Models:
         """Read models.config if it has changed, then load new versions and drop those that are gone."""
         async with self._lock:
             try:
-                config = self._read()
+                config = await self._in_loader(self._read)
             except UserError as error:
                 self._complain(MODELS, f"{error}; the models served so far stay")
             else:
@@ -178,7 +178,7 @@ class Models:
 
     async def _update_model(self, name, model):
         folder = base_path(self.directory, model.config)
-        folders = version_folders(folder)
+        folders = await self._in_loader(version_folders, folder)
         candidates = model.candidates(folders)
         there_is_none = f"{name}: no version to serve in {folder}"
         staying = "; the versions served so far stay" if model.available else ""
@@ -209,11 +209,12 @@ class Models:
             await self._in_loader(_free_memory)
 
     async def _in_loader(self, function, *arguments):
+        """What may take long, like loading a version or asking a file system over a network; requests go on."""
         return await asyncio.get_running_loop().run_in_executor(self._loader, function, *arguments)
 
     async def _load(self, name, model, path):
         """A version, or None if it cannot be loaded; a failed one is tried again only when its files change."""
-        number, files = int(path.name), _fingerprint(path)
+        number, files = int(path.name), await self._in_loader(_fingerprint, path)
         if model.failed.get(number) == files:
             return None
         model.states[number] = (State.LOADING, "")
