@@ -79,6 +79,29 @@ def test_shards_are_done_once_and_joined(task, inputs, tmp_path, logged):
     assert not (output / "unfinished").exists()
 
 
+def test_shards_are_joined_in_the_order_of_their_numbers(task, tmp_path):
+    """Of which the tenth has two digits."""
+    many = tmp_path / "many"
+    many.write_bytes(b"".join(b"line %d\n" % i for i in range(35)))
+    assert len(do(task, [many], tmp_path / "output")) == 12
+    assert (tmp_path / "output" / "many").read_bytes() == many.read_bytes().upper()
+
+
+def test_lines_to_do_are_those_of_the_shards_that_are_not_done(task, inputs, tmp_path):
+    """What is wrong with a shard's lines, a file beside it, is no shard. Packed files are not counted."""
+    plain, output = tmp_path / "plain", tmp_path / "output"
+    plain.write_bytes(b"line\n" * 13)
+    with open_folder(output, task, [plain, inputs[2]]) as folder:
+        assert folder.lines_to_do() == 14
+        _, second, third, *_ = folder.shards_to_do()
+        for shard in (second, third):
+            folder.write(result_of(shard))
+        assert (output / "unfinished" / "plain" / "1.problems").exists()
+        assert folder.lines_to_do() == 14 - 2 * 3
+    with open_folder(output, task, [plain, inputs[0]]) as folder:
+        assert folder.lines_to_do() is None
+
+
 def test_a_problem_is_one_line_whatever_it_quotes(task, inputs, tmp_path):
     output = tmp_path / "output"
     problem = "line 1: bad: a\u2028b\fc"
@@ -106,6 +129,17 @@ def test_an_input_that_has_changed_is_done_again(task, inputs, tmp_path, logged)
     assert list(read_lines(output / "a.gz")) == [f"NEW {i}" for i in range(4)]
     assert (output / "c").read_bytes() == b"NEW\n"
     assert f"{inputs[2]}: has changed since it was read: it is done again" in logged()
+
+
+def test_all_inputs_of_earlier_commands_are_known_as_they_were_last(task, inputs, tmp_path):
+    """Those that the last command did not name too, and changed ones as they are since then."""
+    output, earlier, later = tmp_path / "output", inputs[2:3], inputs[1:2]
+    do(task, earlier, output)
+    do(task, later, output)
+    assert do(task, earlier + later, output) == []
+    earlier[0].write_bytes(b"new\n")
+    assert do(task, earlier, output) == [("c", 0)]
+    assert do(task, earlier + later, output) == []
 
 
 def test_another_task_does_not_go_on(task, inputs, tmp_path):

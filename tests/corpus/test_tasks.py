@@ -1,5 +1,8 @@
 """What is done with the lines of a shard is what the commands for standard input do; bad lines are told and empty."""
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -9,8 +12,11 @@ from tfnmt.corpus.shards import Shard
 from tfnmt.corpus.tasks import Work
 from tfnmt.corpus.translation import TranslationTask
 from tfnmt.data.samples.translation import sample_pairs
+from tfnmt.models import load
+from tfnmt.training.model_directory import WEIGHTS
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
+from tfnmt.translation.shortlist import Shortlist
 
 LINES = [f"{source}\n".encode() for source, _ in sample_pairs(8, 2, "test")]
 LINES[3:3] = [b"\n", b"A cat.\r\n", b" \xc2\xa0\n"]
@@ -70,6 +76,21 @@ def test_lines_that_cannot_be_translated_are_empty_and_told(translator, printed)
     assert problems[1].startswith("line 14: too long, only its first ") and len(problems) == 2
 
 
+def test_all_models_and_the_shortlist_decide_what_is_written(translator, tmp_path):
+    """With a list of one word, nothing else is; and whether all these files are as they were is asked."""
+    short = tmp_path / "short.npz"
+    source, target = load(translator).tokenizers
+    Shortlist(np.zeros([source.vocabulary_size, 1]), [4], target.vocabulary_size).save(short)
+    search = SearchConfiguration(method="greedy", no_unknown=True, minimum_length=1)
+    task = TranslationTask(models=(str(translator), str(translator)), search=search, shortlist=str(short))
+    weights = str(Path(translator, WEIGHTS))
+    assert task.files == (weights, weights, str(short))
+    work = task.load()
+    assert len(work.searcher.ensemble.models) == 2
+    written = work.searcher.translate([LINES[0].decode()])[0].ids
+    assert set(written.ravel()) - {0} == {4}
+
+
 def test_trees_are_those_of_parse(parser, printed):
     lines = [b"a film\n", b"\n", b"( very good ) .\r\n", b" ( ) \n", b"a film that is not so very good\n", b"unheard\n"]
     task = ParsingTask(model=str(parser), batch_size=2, maximum_words=8)
@@ -82,6 +103,10 @@ def test_trees_are_those_of_parse(parser, printed):
 def test_labels_of_sentences_and_of_pairs_with_parses(parser, tmp_path):
     labels = done(ClassificationTask(model=str(parser), batch_size=2), [b"very good\n", b"\n", b"a film\n"])[0]
     assert [bool(label) for label in labels.splitlines()] == [True, False, True]
+
+    text, problems = done(ClassificationTask(model=str(parser), maximum_words=2), [b"very good\n", b"a b c\n"])
+    assert [bool(label) for label in text.splitlines()] == [True, False]
+    assert problems == ["line 2: 3 words, more than --maximum-words 2; its output is empty"]
 
     pairs = saved_classifier(tmp_path, "snli", "spinn-pi-nt")
     lines = [b"( A dog )\t( a cat )\n", b"one\n", b"( A dog\ta cat\n", b"\n", b"( A dog )\t\n"]
