@@ -1,5 +1,7 @@
 """Averaging the checkpoints of a run: the means, and what is wrong in one line."""
 
+import shutil
+
 import keras
 import numpy as np
 import pytest
@@ -50,6 +52,16 @@ def test_the_mean_of_the_last(run, tmp_path, logged):
     assert logged() == [f"{tmp_path / name}: {missing}" for name in "23"]
     with pytest.raises(UserError, match="2: a model is there already; name another --output"):
         average_checkpoints(directory, 1, tmp_path / "2")
+
+
+def test_the_checkpoint_before_the_first_step_does_not_count(run, tmp_path):
+    """It is not trained; a run that ends before it has enough others keeps it."""
+    directory = shutil.copytree(run[0], tmp_path / "run")
+    for path in (directory / "checkpoints").glob("step-5.*"):
+        path.rename(path.with_name(path.name.replace("step-5", "step-0")))
+    with pytest.raises(UserError, match="checkpoints: has 2 of the 3 checkpoints asked for"):
+        average_checkpoints(directory, 3, tmp_path / "mean")
+    assert average_checkpoints(directory, 2, tmp_path / "mean") == ["step-15", "step-10"]
 
 
 def test_the_last_checkpoint_alone_has_the_dev_scores_of_the_run(tmp_path):
