@@ -100,6 +100,17 @@ def test_an_epoch_is_the_same_again_and_another_is_not(many):
     assert as_lists(training_batches(examples, tokenizer, 8, seed=3, skip=7)) == []
 
 
+def test_batches_are_shuffled_and_the_next_epoch_is_not_the_first_of_the_next_seed(many):
+    examples, tokenizer = many
+    first = as_lists(training_batches(examples, tokenizer, 8, seed=3))
+    widths = [len(inputs["words"][0]) for inputs, _ in first]
+    assert widths not in (sorted(widths), sorted(widths)[::-1])
+    next_epoch, next_seed = (
+        as_lists(training_batches(examples, tokenizer, 8, seed=seed, epoch=epoch)) for seed, epoch in ((3, 1), (4, 0))
+    )
+    assert next_epoch != next_seed
+
+
 def test_an_epoch_of_short_examples_has_as_many_batches(many):
     examples, tokenizer = many
     limit = int(np.sort(examples.lengths)[14])

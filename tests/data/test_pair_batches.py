@@ -146,6 +146,13 @@ def test_pairs_right_at_the_limits_are_kept():
     assert str(dropped) == "kept all 1 pairs"
 
 
+def test_up_to_ten_tokens_any_ratio_is_kept_and_a_pair_without_a_side_is_empty_whatever_its_ratio():
+    pairs = [("1", "1 " * 10), ("1 " * 10, "1"), ("1", "1 " * 11), ("", "1 " * 11)]
+    dropped = count_dropped(dataset(pairs), TOKENIZER, TOKENIZER, BatchingConfiguration(maximum_ratio=4.0))
+    assert (dropped.kept, dropped.ratio, dropped.empty) == (2, 1, 1)
+    assert dropped.first_lines == {"ratio": 3, "empty": 4}
+
+
 @pytest.mark.parametrize("options", [{"batch_size": 16}, {"batch_size": 60, "batch_by": "tokens"}])
 def test_the_number_of_batches_is_known_before_training(options):
     pairs = PAIRS * 3

@@ -58,6 +58,15 @@ def test_another_seed_draws_other_subwords_of_the_same_sentence(tokenizer):
     assert first == again != other
 
 
+def test_what_is_sorted_together_is_shuffled_and_the_next_such_part_is_drawn_anew(tokenizer):
+    """A hundred times the same sentence, then a hundred times again."""
+    batches = as_lists(batches_of(tokenizer, PAIRS[:1] * 200))
+    first, second = batches[:50], batches[50:]
+    assert sorted(first) != sorted(second)
+    lengths = [max(len(source[0]), len(labels[0])) for source, _, labels in first]
+    assert lengths != sorted(lengths)
+
+
 def test_both_sides_are_drawn_independently(tokenizer):
     pairs = [(source, source) for source, _ in PAIRS]
     differing = [
