@@ -37,6 +37,13 @@ def test_scores_are_those_of_the_beam(monkeypatch):
         list(score_stream(scorer, iter("ab"), iter(["a", "a" * 101]), 2, "f"))
 
 
+def test_a_batch_has_no_more_characters_than_fit(monkeypatch):
+    monkeypatch.setattr(scoring, "LARGEST", 100)
+    sizes = []
+    Scorer(made()).score(SOURCES[:4], ["a" * 40, "b" * 50, "c" * 50, "d" * 90], advance=sizes.append)
+    assert sizes == [2, 1, 1]
+
+
 def test_a_word_is_the_sum_of_its_tokens():
     tokenizer = SubwordTokenizer.train(iter(SOURCES + TARGETS), 120)
     model = made((tokenizer, tokenizer), sharpness=1.0)

@@ -24,3 +24,11 @@ def test_the_means_are_near_the_scores():
     scores = translation_scores(half, REFERENCES, "none", names=("bleu", "chrf", "ter"))
     for metric in ("bleu", "chrf", "ter"):
         assert abs(figures[f"{metric}_mean"] - scores[metric]) < figures[f"{metric}_interval"]
+
+
+def test_case_and_the_spaces_before_punctuation_count_only_where_they_are_to():
+    loud = [line.upper().replace(" .", ".") for line in REFERENCES]
+    alike = compare_translations({"loud": loud}, REFERENCES, "13a", lowercase=True)["loud"]
+    assert alike["bleu_mean"] == pytest.approx(100.0) == alike["chrf_mean"]
+    for tokenize, lowercase in (("none", True), ("13a", False)):
+        assert compare_translations({"loud": loud}, REFERENCES, tokenize, lowercase)["loud"]["bleu_mean"] < 90
