@@ -105,6 +105,34 @@ def test_only_a_beam_of_more_than_one_divides_by_the_length(model):
         np.testing.assert_allclose(one.scores, one.log_probabilities / (one.lengths + 1), rtol=1e-5)
 
 
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_coverage_penalty_is_for_the_words_of_the_sentence_alone(model, beam_size):
+    """By hand; neither its end counts nor padding, and a beam of one has the penalty too."""
+    texts = [" ".join(SOURCES[0].split()[:4]), SOURCES[1]]
+    options = {"coverage_penalty": 0.1, "maximum_length_factor": 0.0, "maximum_length_offset": 2}  # too few for all
+    found = Searcher(model, SearchConfiguration(beam_size=beam_size, **options)).find(tf.constant(texts))
+    for place, text in enumerate(texts):
+        step, states, memory = search_step(model, model.source_ids([text]), with_attention=True)
+        length, attended = found.lengths[place, 0].numpy(), 0
+        for word in [START, *found.ids[place, 0, :length].numpy()]:
+            _, states, auxiliary = step(tf.constant([word], tf.int64), states, memory)
+            attended += auxiliary["attention"][0, : len(text.split())].numpy()
+        penalty = -0.1 * np.log(np.clip(attended, 1e-9, 1)).sum()
+        expected = found.log_probabilities[place, 0] / (length + 1) - penalty
+        assert penalty > 0.01
+        np.testing.assert_allclose(found.scores[place, 0], expected, rtol=1e-4)
+
+
+def test_a_prefix_longer_than_the_limit_is_written_whole(model):
+    limits = {"maximum_length_factor": 0.0, "maximum_length_offset": 1}
+    prefix = " ".join(TARGETS[0].split()[:4])
+    for options in ({"method": "greedy"}, {"beam_size": 2}):
+        searcher = Searcher(model, SearchConfiguration(**options, **limits))
+        long, none = searcher.translate(SOURCES[:2], prefixes=[prefix, ""])
+        assert long.texts[0].decode() == prefix
+        assert none.lengths[0] <= 1
+
+
 def test_greedy_search_without_scores_finds_the_same(model):
     greedy = SearchConfiguration(method="greedy", minimum_length=2)
     scored, unscored = (Searcher(model, greedy.replace(scores=scores)).translate(TEXTS) for scores in (True, False))
@@ -128,6 +156,7 @@ def test_an_ensemble_takes_the_mean_of_probabilities(model):
     found = together.find(texts)
     source = other.source_ids(texts)
     assert source.shape[1] == 5
+    np.testing.assert_array_equal(together.ensemble.source_ids(texts), source)  # all read as many
     steps = [search_step(part, source) for part in (model, other)]
     of_each = [step(ids, states, memory)[0] for step, states, memory in steps]
     mean = np.mean(np.exp(of_each), axis=0)
@@ -277,3 +306,7 @@ def test_configurations_that_are_wrong(options, complaint):
 def test_what_needs_attention_says_so(option):
     with pytest.raises(UserError, match=f"{next(iter(option))}=.*: allowed is false or 0 for a model without att"):
         Searcher(made(attention="none"), SearchConfiguration(**option))
+    first = made()
+    second = made(first.tokenizers, attention="none")
+    with pytest.raises(UserError, match="allowed is false or 0 for a model without attention"):  # of an ensemble, all
+        Searcher([first, second], SearchConfiguration(**option))

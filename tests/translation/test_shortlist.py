@@ -42,6 +42,7 @@ def test_words_of_a_batch():
     with_prefix = shortlist.candidates(source, [PADDING], prefix=tf.constant([[11, 0], [0, 0]]))
     assert with_prefix.words[9] == 11
     np.testing.assert_array_equal(with_prefix.penalties[:, 9], [0, np.float32(NEG_INF)])
+    assert (with_prefix.penalties[:, 0].numpy() == np.float32(NEG_INF)).all()  # a prefix's padding is no word
     np.testing.assert_array_equal(with_prefix.positions(tf.constant([[0, 3], [11, 5]])), [[0, 3], [9, 4]])
 
 
