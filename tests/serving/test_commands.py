@@ -207,6 +207,11 @@ def test_two_trained_models_of_one_name_are_refused(second, tmp_path, monkeypatc
         export_to(str(tmp_path), ["runs/de", second])
 
 
+def test_either_trained_models_are_served_or_exported_ones():
+    with pytest.raises(UserError, match="--models served: --model is served in its place; give only one of them"):
+        call("serve", "--model", "runs/de", "--models", "served")
+
+
 def test_what_was_exported_for_one_server_goes_with_it(monkeypatch):
     """Also when the server cannot start."""
     monkeypatch.setattr("tfnmt.commands.serve.export_to", lambda folder, models: Path(folder, "de").mkdir())

@@ -17,6 +17,7 @@ from tfnmt.tensorflow_start import import_tensorflow
 
 IMPORT_TENSORFLOW = False
 """The server imports it itself: it lives before."""
+SERVABLES = "saved_models"
 
 
 def add_options(parser: CommandParser) -> None:
@@ -29,7 +30,7 @@ def add_options(parser: CommandParser) -> None:
         metavar="DIR",
         help="trained models, by directory or name, in the place of exported ones: they are exported first",
     )
-    add("--models", default="saved_models", metavar="DIR", help="the folder of servables (default: saved_models)")
+    add("--models", metavar="DIR", help=f"the folder of servables (default: {SERVABLES})")
     add("--host", default="127.0.0.1", help="0.0.0.0 admits other machines (default: 127.0.0.1, only this one)")
     add("--rest-port", type=port, default=8501, metavar="N", help="0 is any free port (default: 8501)")
     add("--grpc-port", type=port, default=8500, metavar="N", help="0 is any free port (default: 8500)")
@@ -128,7 +129,7 @@ def _export(folder, directory, number):
 def folder_of_servables(arguments: argparse.Namespace) -> Iterator[str]:
     """`--models`; or, with `--model`, a temporary folder of what has been exported for this server alone."""
     if not arguments.model:
-        yield arguments.models
+        yield arguments.models or SERVABLES
         return
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         export_to(folder, arguments.model)
@@ -142,6 +143,8 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     from tfnmt.serving.server import run_server
     from tfnmt.serving.tls import Certificate
 
+    if arguments.model and arguments.models is not None:
+        raise UserError(f"--models {arguments.models}: --model is served in its place; give only one of them")
     if (arguments.certificate is None) != (arguments.key is None):
         raise UserError("--certificate and --key belong together: give both or none")
     limits = Limits(
