@@ -38,6 +38,8 @@ def test_what_is_left_out_is_the_preset_s(tmp_path):
         ("trainng: {epochs: 2}", "run.yaml: unknown key 'trainng'; the nearest is 'training'"),
         ("kind: classifier", "run.yaml: is not about a translator; the key 'kind' says so"),
         ("model:\n  cell: [", "run.yaml, line 2: is no YAML: "),
+        ("training: {epochs: 2026-13-01}", "run.yaml: is no YAML: month must be in 1..12"),
+        ("[" * 5000, "run.yaml: is no YAML: maximum recursion depth exceeded"),
         ("- 1", "run.yaml: should have sections"),
         ("", "run.yaml: should have sections"),
     ],

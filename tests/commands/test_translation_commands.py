@@ -22,6 +22,7 @@ import tfnmt
 from tests.commands.calls import call, start
 from tfnmt.commands.parallel_files import add_parallel_files, chosen_parallel_files
 from tfnmt.commands.parser import CommandParser
+from tfnmt.commands.search_options import add_translation_options, search_configuration
 from tfnmt.commands.training_options import refuse_other_tokenizers
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import sample_pairs
@@ -395,15 +396,41 @@ def test_a_length_penalty_is_for_the_search_that_is_scored(model, files):
         call("evaluate-translator", "--model", model, "--source", files / "dev.tsv", "--length-penalty", -1)
 
 
+@pytest.mark.parametrize(
+    "options, complaint",
+    [
+        (["--top-k", 5], "--top-k 5: means nothing without --method sample; give that, or leave it out"),
+        (["--temperature", 0.5], "--temperature 0.5: means nothing without --method sample"),
+        (["--method", "greedy", "--seed", 3], "--seed 3: means nothing without --method sample"),
+        (["--method", "greedy", "--beam-size", 8], "--beam-size 8: means nothing without --method beam"),
+        (["--method", "sample", "--length-penalty", 0.5], "--length-penalty 0.5: means nothing without --method beam"),
+    ],
+)
+def test_options_of_another_method_of_search(options, complaint):
+    parser = CommandParser()
+    add_translation_options(parser)
+    with pytest.raises(UserError, match=complaint):
+        search_configuration(parser.parse_args(list(map(str, options))))
+    assert search_configuration(parser.parse_args(["--method", "greedy", "--beam-size", "1"])).hypotheses == 1
+
+
 def test_evaluating_a_target_without_a_source(model):
     with pytest.raises(UserError, match="--source is missing: the sentences that --target translates"):
         call("evaluate-translator", "--model", model, "--target", "a.txt")
 
 
 @pytest.mark.parametrize("verb", ["translate", "evaluate-translator"])
-@pytest.mark.parametrize("option, value", [("--beam-size", "0"), ("--batch-size", "-3"), ("--beam-size", "two")])
-def test_sizes_are_whole_numbers_from_1(verb, option, value, capsys):
+@pytest.mark.parametrize(
+    "option, value, to",
+    [
+        ("--beam-size", "0", ""),
+        ("--batch-size", "-3", ""),
+        ("--beam-size", "two", ""),
+        ("--batch-size", f"{10**22}", " to 1,000,000,000,000,000"),
+    ],
+)
+def test_sizes_are_whole_numbers_from_1(verb, option, value, to, capsys):
     with pytest.raises(SystemExit) as ended:
         call(verb, "--model", "absent", option, value)
-    complaint = f"error: argument {option}: {value} is not a whole number from 1; --help lists all options\n"
+    complaint = f"error: argument {option}: {value} is not a whole number from 1{to}; --help lists all options\n"
     assert (ended.value.code, capsys.readouterr()) == (2, ("", complaint))

@@ -12,6 +12,8 @@ from tfnmt.pretrained import find_model
 
 FILES = ("F", "FILE", "DIR", "PATH", "RUN")
 """What stands for a file or a folder in the help: the option's `metavar`."""
+LARGEST = 10**15
+"""The largest number that an option takes; Python and TensorFlow, which multiply some of them, end at 2^63."""
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -62,11 +64,12 @@ def parallel(text: str) -> int:
     return _whole_number(text, 1, 1024)
 
 
-def _whole_number(text, minimum, maximum=None):
-    if not text.isdecimal() or int(text) < minimum or (maximum and int(text) > maximum):
-        to = f" to {maximum:,}" if maximum else ""
+def _whole_number(text, minimum, maximum=LARGEST):
+    number = int(text) if text.isdecimal() else -1
+    if not minimum <= number <= maximum:
+        to = f" to {maximum:,}" if maximum < LARGEST or number > maximum else ""
         raise argparse.ArgumentTypeError(f"{text} is not a whole number from {minimum}{to}")
-    return int(text)
+    return number
 
 
 def picture(*endings: str) -> Callable[[str], str]:

@@ -4,10 +4,14 @@ import argparse
 from typing import TYPE_CHECKING
 
 from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.errors import UserError
 
 if TYPE_CHECKING:
     from tfnmt.translation.search_configuration import SearchConfiguration
 
+
+_OF_METHODS = {"beam": ("beam_size", "length_penalty"), "sample": ("temperature", "top_k", "top_p", "seed")}
+"""Method -> options that mean nothing with another."""
 
 _OUTPUT = """output:
   A line holds the translation, then what is asked for, a TAB before each:
@@ -67,9 +71,17 @@ def search_configuration(arguments: argparse.Namespace) -> "SearchConfiguration"
     """The `SearchConfiguration` that the options ask for.
 
     Raises:
-        UserError: a value is not allowed.
+        UserError: a value is not allowed, or an option is of another method than the one chosen.
     """
     from tfnmt.translation.search_configuration import SearchConfiguration
 
     fields = SearchConfiguration.model_fields
+    for method, names in _OF_METHODS.items():
+        if method == getattr(arguments, "method", "beam"):
+            continue
+        for name in names:
+            value = getattr(arguments, name, fields[name].default)
+            if value != fields[name].default and (name, value) != ("beam_size", 1):  # a beam of 1 is greedy search
+                option = f"--{name.replace('_', '-')} {value}"
+                raise UserError(f"{option}: means nothing without --method {method}; give that, or leave it out")
     return SearchConfiguration(**{name: value for name, value in vars(arguments).items() if name in fields})
