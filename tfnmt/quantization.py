@@ -17,7 +17,8 @@ class StoredWeights(tf.Module):
     Args:
         models: Keras models, already built.
         precision: one of `PRECISIONS`. "none" keeps float32. "float16" halves the matrices. "int8" quarters them: each
-            column (each row of an embedding) is int8 times a float32 scale of its own. Vectors stay float32.
+            column (each row of an embedding, each output of a convolution) is int8 times a float32 scale of its own.
+            Vectors stay float32.
         levels: with "int8", the largest of a column, and minus the smallest.
 
     Raises:
@@ -47,12 +48,13 @@ class _Cast(tf.Module):
 
 
 class _Scaled(tf.Module):
-    def __init__(self, value, axis, levels):
+    def __init__(self, value, is_table, levels):
         super().__init__()
+        axis = 1 if is_table else tuple(range(value.ndim - 1))  # of a convolution, all windows and inputs of an output
         scale = np.maximum(np.abs(value).max(axis=axis, keepdims=True), 1e-30) / levels
         self.scale = tf.Variable(scale, trainable=False, dtype=tf.float32)
         self.value = tf.Variable(np.round(value / scale), trainable=False, dtype=tf.int8)
-        self.is_table = axis == 1
+        self.is_table = is_table
 
     def __call__(self):
         return tf.cast(self.value, tf.float32) * self.scale
@@ -65,4 +67,4 @@ def _stored(weight, precision, levels):
     if precision == "float16":
         limit = float(np.finfo(np.float16).max)
         return _Cast(np.clip(value, -limit, limit), tf.float16)
-    return _Scaled(value, 1 if weight.path.endswith("embeddings") else 0, levels)
+    return _Scaled(value, weight.path.endswith("embeddings"), levels)

@@ -14,6 +14,7 @@ from tfnmt.classification.servable import ClassifierServable
 from tfnmt.define_by_run import spinn
 from tfnmt.errors import UserError
 from tfnmt.models import create_servable
+from tfnmt.quantization import StoredWeights
 from tfnmt.text.brackets import PAD, REDUCE
 from tfnmt.text.tokenizers import WordTokenizer
 
@@ -97,6 +98,23 @@ def test_the_words_that_it_reads_and_those_that_it_does_not_know():
     read = ClassifierServable(model).functions["words"](text=tf.constant(["( a ( zebra b ) )", "c"]))
     assert read["words"].numpy().tolist() == [[b"a", b"<unk>", b"b"], [b"c", b"", b""]]
     assert read["written"].numpy().tolist() == [[b"a", b"zebra", b"b"], [b"c", b"", b""]]
+
+
+def test_each_output_of_a_convolution_has_one_scale_in_int8():
+    """Not one for each input and output, which would take as much room as the weights."""
+    model = made("cnn", "listops", widths=(1, 3))
+    kernels = [weight for weight in model.weights if len(weight.shape) == 3]
+    assert len(kernels) == 2
+    before = [kernel.numpy() for kernel in kernels]
+    stored = StoredWeights([model], "int8")
+    scales = [variable for variable in stored.variables if variable.dtype == tf.float32 and len(variable.shape) == 3]
+    assert {tuple(scale.shape) for scale in scales} == {(1, 1, kernel.shape[2]) for kernel in kernels}
+    with stored.in_use([model]):
+        after = [tf.convert_to_tensor(kernel.value).numpy() for kernel in kernels]
+    for exact, rounded in zip(before, after, strict=True):
+        largest = np.abs(exact).max(axis=(0, 1))
+        assert (np.abs(rounded - exact).max(axis=(0, 1)) > 0).all()
+        assert (np.abs(rounded - exact) <= 0.51 * largest / 127).all()
 
 
 @pytest.mark.parametrize("encoder", ["spinn", "rl-spinn"])
