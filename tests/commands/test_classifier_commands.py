@@ -12,6 +12,9 @@ import yaml
 import tfnmt
 from tests.commands.calls import call
 from tfnmt.classification.presets import CLASSIFIER_PRESETS
+from tfnmt.commands import train_classifier
+from tfnmt.commands.train_classifier import chosen_files
+from tfnmt.commands.verbs import command_parser
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import from_brackets
@@ -40,7 +43,8 @@ def test_train_evaluate_parse(tmp_path, monkeypatch):
     for tree, label in samples:
         assert (trained.parse([tree]), trained.classify([tree])) == ([tree], [label])
     (model / "README.md").write_text("mine", encoding="utf-8")
-    call("train-classifier", "--resume", model)
+    moved = paths["dev"] = paths["dev"].rename(tmp_path / "moved.txt")
+    call("train-classifier", "--resume", model, "--dev", moved)
     assert (model / "README.md").read_text(encoding="utf-8") == "mine"
 
     planned = ("--config", model / "config.json", "--train", paths["train"], "--dev-split", 5, "--dry-run")
@@ -87,6 +91,16 @@ def test_words_are_those_of_the_model_to_begin_with(tmp_path):
     assert str(caught.value) == (
         f"{tmp_path}: its tokenizers were made with vocabulary_size=none; leave out vocabulary_size=9"
     )
+
+
+def test_a_run_that_goes_on_may_be_told_of_the_moved_files_alone():
+    def chosen(*options):
+        return chosen_files(
+            command_parser("train-classifier", train_classifier).parse_args(["--resume", "run", *options])
+        )
+
+    assert chosen() == (None, None)
+    assert chosen("--dev", "moved") == (None, ["moved"]) and chosen("--train", "a", "b") == (["a", "b"], None)
 
 
 def test_files_are_named_together():

@@ -69,7 +69,7 @@ def train(arguments: argparse.Namespace) -> str | None:
 
     refuse_dry_run(arguments)
     directory, preset = arguments.resume or arguments.output, _chosen_preset(arguments)
-    files, dev_files = _chosen_files(arguments)
+    files, dev_files = chosen_files(arguments)
     if arguments.words and not arguments.vectors:
         raise UserError("--words: means nothing without --vectors, for such words are not trained on")
     profile_steps = profiled_steps(arguments)
@@ -119,8 +119,11 @@ def _chosen_preset(arguments):
     return preset
 
 
-def _chosen_files(arguments):
-    """The training and the dev files that the options name, or else (None, None)."""
+def chosen_files(arguments):
+    """The training and the dev files that the options name, or else (None, None). Of a run that is resumed, those that
+    have been moved may be named alone; the others are None."""
+    if arguments.resume:
+        return arguments.train, arguments.dev
     if arguments.train is None:
         if arguments.dev is not None or arguments.dev_split is not None:
             given = "dev" if arguments.dev is not None else "dev-split"
