@@ -13,7 +13,8 @@ from tfnmt.errors import UserError
 
 
 def options(**values):
-    defaults = {"output": "run", "resume": None, "workers": None, "strategy": None, "max_failures": 3, "preset": "tiny"}
+    defaults = {"output": "run", "resume": None, "workers": None, "strategy": None, "max_failures": None}
+    defaults["preset"] = "tiny"
     return argparse.Namespace(**defaults | values)
 
 
@@ -27,6 +28,11 @@ def test_a_process_that_does_not_score_prints_nothing():
     output = io.StringIO()
     run_training(lambda arguments: None, options(), output)
     assert output.getvalue() == ""
+
+
+def test_starting_workers_again_without_workers():
+    with pytest.raises(UserError, match="--max-failures: means nothing without --workers"):
+        run_training(lambda _: None, options(max_failures=2), io.StringIO())
 
 
 def test_workers_and_another_strategy(monkeypatch):

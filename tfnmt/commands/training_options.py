@@ -10,6 +10,9 @@ from tfnmt.configuration import setting_text
 from tfnmt.errors import UserError
 from tfnmt.training.configuration import MAY_CHANGE
 
+MAX_FAILURES = 3
+"""How often workers are started again, unless options say otherwise."""
+
 
 def add_directory_options(parser: CommandParser) -> None:
     """Options that name the directory of a new run, or of one to go on with."""
@@ -40,9 +43,8 @@ def add_device_options(parser: CommandParser) -> None:
     parser.add_argument(
         "--max-failures",
         type=not_negative,
-        default=3,
         metavar="N",
-        help="how often Ray starts them again after one has died (default: 3)",
+        help=f"how often Ray starts them again after one has died (default: {MAX_FAILURES})",
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tfnmt.commands.run import logging_to_standard_error
+from tfnmt.commands.training_options import MAX_FAILURES
 from tfnmt.errors import UserError
 from tfnmt.tensorflow_start import import_tensorflow
 
@@ -29,9 +30,12 @@ def run_training(train: Train, arguments: argparse.Namespace, output: TextIO) ->
         output: where the line goes.
 
     Raises:
-        UserError: `--workers` stands beside another strategy, or TF_CONFIG; what `train` raises.
+        UserError: `--workers` stands beside another strategy, or TF_CONFIG; `--max-failures` stands without it; what
+            `train` raises.
     """
     if arguments.workers is None:
+        if arguments.max_failures is not None:
+            raise UserError("--max-failures: means nothing without --workers, which Ray starts again")
         line = train(arguments)
     else:
         if arguments.strategy not in (None, "multiworker"):
@@ -42,7 +46,8 @@ def run_training(train: Train, arguments: argparse.Namespace, output: TextIO) ->
 
         directory = Path(arguments.resume or arguments.output)
         work = functools.partial(_in_worker, train, arguments)
-        line = train_by_ray(work, directory, arguments.workers, arguments.max_failures)
+        max_failures = MAX_FAILURES if arguments.max_failures is None else arguments.max_failures
+        line = train_by_ray(work, directory, arguments.workers, max_failures)
     if line is not None:
         print(line, file=output)
 
