@@ -38,7 +38,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     from tfnmt.data.preparing.preparation import Preparation, prepare
     from tfnmt.errors import UserError
     from tfnmt.text.tokenizers import load_tokenizer
-    from tfnmt.training.model_directory import read_configuration
+    from tfnmt.training.model_directory import read_configuration, require_kind
     from tfnmt.training.run_lock import lock_directory
 
     inputs = find_inputs(arguments.source, arguments.target)
@@ -46,6 +46,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     if arguments.tokenizers is not None:
         if preparation.text != TextConfiguration():
             raise UserError("--set changes how tokenizers are made, and --tokenizers names some that are there")
+        require_kind(arguments.tokenizers, "translator")
         preparation = preparation.replace(**read_configuration(arguments.tokenizers, text=TextConfiguration))
         tokenizers = load_tokenizer(arguments.tokenizers, "source"), load_tokenizer(arguments.tokenizers, "target")
     directory = Path(arguments.output).absolute()

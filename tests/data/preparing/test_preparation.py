@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands.calls import call
 from tfnmt.data.preparing import preparation
 from tfnmt.data.preparing.configuration import FilterConfiguration, ShardConfiguration
 from tfnmt.data.preparing.inputs import find_inputs
@@ -11,6 +12,7 @@ from tfnmt.data.preparing.preparation import Preparation, prepare
 from tfnmt.data.record_batches import read_ids
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
+from tfnmt.pretrained import find_model
 from tfnmt.text.tokenizer_configuration import TextConfiguration
 
 PREPARATION = Preparation(
@@ -72,3 +74,10 @@ def test_a_corpus_is_prepared_through_mistakes_and_kills(tmp_path, monkeypatch, 
     assert {path: path.stat().st_mtime_ns for path in directory.iterdir()} == times, "it was prepared already"
     with pytest.raises(UserError, match="prepare.json: shards was another when this was begun"):
         prepare(directory, inputs, PREPARATION.replace(shards=ShardConfiguration(shard_pairs=60)))
+
+
+def test_the_tokenizers_of_a_classifier_are_of_no_use(tmp_path):
+    (tmp_path / "pairs.tsv").write_text("a\tb\n")
+    model = find_model("sample-spinn")
+    with pytest.raises(UserError, match=f"{model}: is no translator, but a classifier"):
+        call("prepare", "--output", tmp_path / "records", "--source", tmp_path / "pairs.tsv", "--tokenizers", model)
