@@ -33,6 +33,14 @@ def test_lines_are_written_that_no_excluded_file_has(tmp_path):
         run("wrong", "--words", 4, 3)
 
 
+def test_there_are_no_copies_of_nothing(tmp_path):
+    (tmp_path / "empty").touch()
+    command = ["augment-logic", "--input", tmp_path / "empty", "--copies", 2, "--seed", 1]
+    with pytest.raises(UserError, match="empty: the file is empty"):
+        call(*command, "--output", tmp_path / "copies")
+    assert not (tmp_path / "copies").exists()
+
+
 @pytest.mark.parametrize("command", ["make-listops", "augment-logic"])
 def test_a_seed_is_not_negative_since_python_draws_the_same_for_it_as_without_the_sign(command, capsys):
     with pytest.raises(SystemExit) as ended:

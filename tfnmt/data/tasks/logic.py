@@ -125,10 +125,12 @@ def renamed_copies(path: str | Path, copies: int, seed: int, exclude: Collection
     """So many copies of every line of a file, each `renamed` anew, in random order, without the lines in `exclude`.
 
     Raises:
-        UserError: the file cannot be read, or a line is not a pair of formulas.
+        UserError: the file cannot be read or is empty, or a line is not a pair of formulas.
     """
     rng = random.Random(seed)
     lines, drawn = list(read_lines(path)), []
+    if not lines:
+        raise UserError(f"{path}: the file is empty")
     numbered = itertools.chain.from_iterable(enumerate(lines, start=1) for _ in range(copies))
     for number, line in log_progress(numbered, "renaming variables", copies * len(lines)):
         try:
