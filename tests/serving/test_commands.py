@@ -18,7 +18,8 @@ from tests.serving.conftest import made, publish
 from tfnmt.commands.demo import translated_by_a_server
 from tfnmt.commands.serve import export_to, folder_of_servables
 from tfnmt.data.samples.translation import sample_pairs
-from tfnmt.errors import UserError
+from tfnmt.errors import InterruptedBySignal, UserError
+from tfnmt.pretrained import find_model
 from tfnmt.training.model_directory import save_configuration, save_tokenizers, save_weights
 from tfnmt.translation import int8_weights
 from tfnmt.translation.configuration import TranslatorConfiguration
@@ -153,6 +154,28 @@ def test_benchmark(echoes, tmp_path, start):
         assert figures["requests_per_second"] > 0 and 0 < figures["p50_ms"] <= figures["p99_ms"]
         with pytest.raises(RuntimeError, match="Servable not found"):
             server_figures(partial(make, address, "other"), ["a"], clients=2, seconds=0.1)
+
+
+@pytest.mark.parametrize("option, value", [("--beam-size", [3]), ("--no-unknown", []), ("--shortlist", ["a.npz"])])
+def test_a_classifier_has_no_search(option, value, tmp_path):
+    command = ["export", "--model", find_model("sample-spinn"), "--name", "trees", "--output", tmp_path / "served"]
+    with pytest.raises(UserError, match=f"{option}: is about translators; leave it out for a classifier"):
+        call(*command, option, *value)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_demo_that_is_interrupted(kept, tmp_path, monkeypatch):
+    """It can go on where the model is kept, with the data beside it."""
+
+    def interrupted(directory, preset, *files, **options):
+        assert not files  # the run has a sample of its own
+        raise InterruptedBySignal("interrupted by SIGTERM; --resume goes on", signal.SIGTERM)
+
+    monkeypatch.setattr("tfnmt.translation.training.train_translator", interrupted)
+    expected = "--resume goes on" if kept else "interrupted by SIGTERM; nothing is saved: start it again"
+    with pytest.raises(InterruptedBySignal, match=expected):
+        call("demo", *(["--output", tmp_path / "model"] if kept else []))
 
 
 @pytest.mark.slow

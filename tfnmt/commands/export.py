@@ -61,6 +61,8 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     models = [tfnmt.load(directory, "translator" if arguments.source else None) for directory in arguments.model]
     arguments.n_best = arguments.n_best or arguments.beam_size
     search = search_configuration(arguments)
+    if models[0].kind != "translator":
+        _refuse_search_options(arguments, search)
     shortlist = load_shortlist(arguments.shortlist) if arguments.shortlist else None
     with log_waiting(f"exporting {arguments.name}"):
         if search.precision == "int8" and models[0].kind == "translator":
@@ -76,6 +78,19 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         exact = search.replace(precision="float32")
         whole = create_servable(models, exact, shortlist=shortlist)
         print_figures(compare_with_float32(path, whole, texts, references, arguments.bleu_tokenize), False, output)
+
+
+def _refuse_search_options(arguments, search):
+    """Raise `UserError` if an option is about the search of a translator; --precision int8 is how to store weights,
+    too."""
+    from tfnmt.translation.search_configuration import SearchConfiguration
+
+    usual = SearchConfiguration(n_best=5, precision="int8" if search.precision == "int8" else "float32")
+    given = [name for name, value in search if value != getattr(usual, name)]
+    if arguments.shortlist:
+        given.append("shortlist")
+    if given:
+        raise UserError(f"--{given[0].replace('_', '-')}: is about translators; leave it out for a classifier")
 
 
 def _faster_in_float32(models):
