@@ -40,6 +40,16 @@ def keep_handlers() -> Iterator[None]:
                     signal.signal(number, handler)
 
 
+@contextlib.contextmanager
+def nothing_saved() -> Iterator[None]:
+    """Within it, what a signal ends leaves nothing behind: the message does not say how to go on."""
+    try:
+        yield
+    except InterruptedBySignal as error:
+        message = f"interrupted by {signal.Signals(error.signal).name}; nothing is saved: start it again"
+        raise InterruptedBySignal(message, error.signal) from None
+
+
 class StopSignals:
     """A context in which the first of these signals raises `InterruptedBySignal`, and a second one ends the process.
 

@@ -1,6 +1,7 @@
 """Train a small translator on the project's own sample corpus, score it on the test set, and serve it."""
 
 import argparse
+import contextlib
 import tempfile
 import time
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any, TextIO
 
 from tfnmt.commands.parser import CommandParser
 from tfnmt.commands.server_process import server_process
+from tfnmt.signals import nothing_saved
 
 
 def add_options(parser: CommandParser) -> None:
@@ -18,19 +20,18 @@ def add_options(parser: CommandParser) -> None:
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     from tfnmt.data.parallel import ParallelFiles
-    from tfnmt.data.samples.translation import write_sample
+    from tfnmt.training.run_record import SAMPLE
     from tfnmt.translation.evaluation import evaluate_translator
     from tfnmt.translation.presets import find_preset
     from tfnmt.translation.training import train_translator
 
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as directory:
-        sample = write_sample(directory)
-        training, dev, test = (
-            ParallelFiles(sample[f"{part}.en"], sample[f"{part}.de"]) for part in ("train", "dev", "test")
-        )
+        model_directory = Path(arguments.output or Path(directory, "model"))
         print("Training the preset `tiny` on the sample corpus, English to German.", file=output, flush=True)
-        model, _ = train_translator(arguments.output or Path(directory, "model"), find_preset("tiny"), training, dev)
+        with contextlib.nullcontext() if arguments.output else nothing_saved():
+            model, _ = train_translator(model_directory, find_preset("tiny"), command=arguments.command_line)
+        test = ParallelFiles(*(model_directory / SAMPLE / f"test.{side}" for side in ("en", "de")))
         figures, translations = evaluate_translator(model, test)
         sources, references = (list(side) for side in test.sides())
         served, version = translated_by_a_server(model, Path(directory, "saved_models"), sources[:3])

@@ -3,7 +3,6 @@
 import json
 import math
 import resource
-import signal
 import statistics
 import tempfile
 import time
@@ -16,7 +15,8 @@ import keras
 import yaml
 
 from tfnmt.data.progress import duration
-from tfnmt.errors import InterruptedBySignal, UserError
+from tfnmt.errors import UserError
+from tfnmt.signals import nothing_saved
 from tfnmt.training.checkpoints import saved_progress
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.model_directory import CHECKPOINTS, CONFIGURATION
@@ -68,14 +68,12 @@ def dry_run(train: Callable[[Path, Callbacks], Any], configuration: TrainingConf
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder, "run")
         try:
-            train(directory, lambda *_: [timer])
+            with nothing_saved():  # the folder goes
+                train(directory, lambda *_: [timer])
         except _EnoughError:
             pass
         except UserError as error:
             raise UserError(str(error).replace(f"{directory}", "the run")) from error
-        except InterruptedBySignal as error:  # its message says how to go on, but the folder goes
-            message = f"interrupted by {signal.Signals(error.signal).name}; nothing is saved: start it again"
-            raise InterruptedBySignal(message, error.signal) from None
         batches_per_epoch = saved_progress(directory / CHECKPOINTS).batches_per_epoch
         settings = json.loads((directory / CONFIGURATION).read_text(encoding="utf-8"))
     told = weights_by_part(timer.model) + _memory(timer.model) + _time(timer, batches_per_epoch, configuration)
