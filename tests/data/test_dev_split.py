@@ -71,6 +71,12 @@ def test_examples_of_several_files_of_which_one_has_a_header(tmp_path):
     assert sorted(lines[0][0] + lines[1][0]) == sorted(first.read_text().splitlines()[1:])
 
 
+def test_nothing_is_held_out_of_an_empty_file(tmp_path):
+    (tmp_path / "empty.tsv").touch()
+    with pytest.raises(UserError, match="empty.tsv: the file is empty"):
+        split_examples([tmp_path / "empty.tsv"], 6, tmp_path / "split", [False])
+
+
 @pytest.mark.parametrize("number", [50, 1000])
 def test_something_must_be_left_to_train_on(tmp_path, number):
     with pytest.raises(UserError, match=f"--dev-split {number}: .*en.gz has 50 lines; hold out fewer"):

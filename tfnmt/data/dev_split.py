@@ -84,6 +84,8 @@ def _limit(keys: Iterator[str], number: int, name: str | Path) -> int:
             yield each
 
     smallest = heapq.nsmallest(number + 1, digests())
+    if not smallest:
+        raise UserError(f"{name}: the file is empty")
     if len(smallest) <= number:
         raise UserError(f"--dev-split {number}: {name} has {len(smallest):,} lines; hold out fewer")
     limit = smallest[number - 1]

@@ -14,6 +14,7 @@ from tfnmt.data.tasks.listops import (
     LIST_PROBABILITY,
     MAXIMUM_DEPTH,
     OPERATORS,
+    _mean_words,
     draw,
     draw_lines,
     draw_of_length,
@@ -130,6 +131,15 @@ def test_expressions_of_a_thousand_words():
     with pytest.raises(UserError, match="expressions of 10,001 words: at most 10,000 can be asked for"):
         next(draw_lines(1, words=(200, 10_001)))
     assert next(draw_lines(1, words=(1, 1))).split("\t")[0] in "0123456789"
+
+
+def test_expressions_that_would_fill_the_memory():
+    """Of five arguments or more, each a list with probability 1/4, more than one is: lists grow from level to level."""
+    with pytest.raises(UserError, match="lists of 10 to 20 arguments in 19 levels: expressions have over 10,000 words"):
+        next(draw_lines(1, arguments=(10, 20)))
+    assert next(draw_lines(1, arguments=(10, 20), words=(1, 100)))
+    drawn = [words_of(draw(random.Random(seed), arguments=(4, 6), levels=4)) for seed in range(4000)]
+    assert abs(np.mean(drawn) / _mean_words((4, 6), 4) - 1) < 0.1
 
 
 def test_no_expression_twice_and_none_that_is_excluded():

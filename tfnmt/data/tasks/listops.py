@@ -138,12 +138,17 @@ def draw_lines(
 
     Raises:
         UserError: no new expression was found, or none has so many words; more than `MAXIMUM_WORDS` or `MAXIMUM_LEVELS`
-            are asked for.
+            are asked for, or expressions have more words on average.
     """
     if levels > MAXIMUM_LEVELS:
         raise UserError(f"{levels:,} levels: at most {MAXIMUM_LEVELS:,} can be asked for")
     if words and words[1] > MAXIMUM_WORDS:
         raise UserError(f"expressions of {words[1]:,} words: at most {MAXIMUM_WORDS:,} can be asked for")
+    if not words and _mean_words(arguments, levels) > MAXIMUM_WORDS:  # some are far longer, and would fill the memory
+        raise UserError(
+            f"lists of {arguments[0]:,} to {arguments[1]:,} arguments in {levels:,} levels: expressions have over"
+            f" {MAXIMUM_WORDS:,} words on average; ask for fewer levels or arguments, or for a number of words"
+        )
     rng = random.Random(seed)
     seen = set(exclude)
     lengths = words and Lengths(LIST_PROBABILITY, arguments, levels, words[1])
@@ -164,6 +169,14 @@ def draw_lines(
         expression, text = _new(drawn, seen)
         seen.add(text)
         yield f"{evaluate(expression)}\t{text}"
+
+
+def _mean_words(arguments, levels):
+    """How many words an expression has on average; the numbers of arguments are equally probable."""
+    mean = 1.0
+    for _ in range(levels):
+        mean = 1 - LIST_PROBABILITY + LIST_PROBABILITY * (2 + sum(arguments) / 2 * mean)
+    return mean
 
 
 def _new(drawn, seen):
