@@ -236,6 +236,13 @@ def test_what_the_user_sees(tmp_path, capsys, logged, monkeypatch):
     assert head == "epoch,steps,seconds,learning_rate,accuracy,loss,dev_loss"
 
 
+@pytest.mark.parametrize(("warmup_steps", "warned"), [(7, False), (8, True)])
+def test_few_updates_are_told(warmup_steps, warned, tmp_path, logged):
+    start(tmp_path, epochs=2, warmup_steps=warmup_steps)  # of 7 batches
+    message = "most of the 14 updates are the warm-up, in which the learning rate rises (warmup_steps=8); with more"
+    assert [line.startswith(message) for line in logged()[1:2]] == [warned]
+
+
 def test_a_terminal_shows_how_far_an_epoch_is(tmp_path, monkeypatch, capsys, logged):
     stream = io.StringIO()
     monkeypatch.setattr(data_progress.TerminalHandler, "shown", data_progress.TerminalHandler(stream))

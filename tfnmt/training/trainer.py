@@ -76,6 +76,19 @@ def _begin(run, checkpoints, progress):
     else:
         checkpoints.save()  # so that the run can go on from here without the files of its first weights
         logger.info("%s begin", run.length())
+        _warn_of_few_updates(run.configuration, run.batches_per_epoch)
+
+
+def _warn_of_few_updates(configuration, batches_per_epoch):
+    """Say so where data are so few that a preset's epochs are not enough of them."""
+    updates, rising = configuration.total_updates(batches_per_epoch), configuration.warmup_steps
+    if configuration.steps is None and updates < 2 * rising:
+        logger.warning(
+            "most of the %s updates are the warm-up, in which the learning rate rises (warmup_steps=%s); with more"
+            " --epochs the model may become better",
+            f"{updates:,}",
+            f"{rising:,}",
+        )
 
 
 def _share(run, checkpoints, progress):
