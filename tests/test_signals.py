@@ -97,7 +97,7 @@ with StopSignals() as signals:
     assert (ended.returncode, ended.stdout, ended.stderr) == (-signal.SIGINT, "first\n", "")
 
 
-def test_ctrl_c_ends_a_process_of_a_pool_without_a_traceback():
+def test_ctrl_c_ends_a_process_of_a_pool_without_a_traceback(heeded_signals):
     """Also one that has only begun: once Python has its handler of SIGINT, it imports modules."""
     program = f"""import multiprocessing, os, pathlib, re, time
 from concurrent.futures.process import BrokenProcessPool
