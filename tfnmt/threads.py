@@ -10,7 +10,7 @@ def share_processors(batches: int) -> None:
     """Divide the processors among (micro-)batches that are computed in parallel, if TensorFlow has not computed yet.
 
     The batches keep the processors busy; several threads for one small operation mostly wait for one another.
-    docs/results.md has the measurements.
+    docs/results/spinn-speed.md has the measurements.
     """
     if batches > 1:
         with contextlib.suppress(RuntimeError):  # TensorFlow starts its threads once and then keeps their number

@@ -45,7 +45,8 @@ class Repetition:
         commands = {"training": self.training, "evaluations": self.evaluations}
         record_experiment(folder / "commands.json", commands)
         words = [word for command in (self.training, *self.evaluations) for word in command]
-        record_experiment(folder / "files.json", {word: file_digest(word) for word in words if Path(word).is_file()})
+        named = [part for word in words for part in (word, word.partition("=")[2])]  # --train FILE, --train=FILE
+        record_experiment(folder / "files.json", {name: file_digest(name) for name in named if Path(name).is_file()})
 
     def run(self, seeds: Sequence[int]) -> str:
         """Train and evaluate with each seed, unless that is done, and write table.md.

@@ -105,10 +105,11 @@ def test_another_experiment_is_not_mixed_in(commands, tmp_path):
         Repetition(tmp_path, [*TRAINING, "--epochs", "3"], [EVALUATION])
 
 
-def test_seeds_with_other_data_are_not_mixed_in(commands, tmp_path):
+@pytest.mark.parametrize("options", ["--source {}", "--source={}"])
+def test_seeds_with_other_data_are_not_mixed_in(options, commands, tmp_path):
     source = tmp_path / "test.en"
     source.write_text("a cat\n")
-    evaluation = [*EVALUATION, "--source", str(source)]
+    evaluation = [*EVALUATION, *options.format(source).split()]
     table = Repetition(tmp_path / "runs", TRAINING, [evaluation]).run([1])
     assert Repetition(tmp_path / "runs", TRAINING, [evaluation]).run([1]) == table
     source.write_text("a dog\n")

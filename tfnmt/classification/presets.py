@@ -51,7 +51,7 @@ CLASSIFIER_PRESETS = {
         training=_training(epochs=20, optimizer="rmsprop", learning_rate=0.002, clip_norm=5.0),
     ),
     # Of a preset without attention between both sentences and without averaged weights, 6 points worse
-    # (docs/results.md).
+    # (docs/results/trees.md).
     "sick": ClassifierPreset(
         model=ClassifierConfiguration(
             task="sick",
@@ -76,7 +76,7 @@ CLASSIFIER_PRESETS = {
         training=_training(epochs=20, learning_rate=0.001),
     ),
     # Sizes and regularisation near those of Tai et al. 2015 (arXiv:1503.00075), section 5, with leaves that have read
-    # the sentence: two to three points better than without (docs/results.md).
+    # the sentence: two to three points better than without (docs/results/trees.md).
     "sst": ClassifierPreset(
         model=ClassifierConfiguration(
             task="sst",
@@ -93,7 +93,7 @@ CLASSIFIER_PRESETS = {
         training=_training(epochs=6, learning_rate=0.003, weight_decay=0.01, weight_average=0.99),
     ),
     # Without hidden layers the task is learned in a third of the time, and with the gated recursive cell better than
-    # with a TreeLSTM. Composition that reads the tracker's state slows learning down (docs/results.md).
+    # with a TreeLSTM. Composition that reads the tracker's state slows learning down (docs/results/trees.md).
     "listops": ClassifierPreset(
         model=ClassifierConfiguration(
             task="listops",

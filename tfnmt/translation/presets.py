@@ -116,7 +116,7 @@ PRESETS = {
     "rnnsearch-conditional": _rnnsearch(conditional=True),
     # The sizes of LIUM's model for Multi30k (Caglayan et al. 2017, arXiv:1707.04481), more strongly regularised.
     "multi30k": _MULTI30K,
-    # Better in half the time. Fewer epochs want less dropout (docs/results.md).
+    # Better in half the time. Fewer epochs want less dropout (docs/results/translation.md).
     "multi30k-muon": _MULTI30K.override(
         [
             *("optimizer=muon", "learning_rate=0.004", "batch_size=128", "epochs=16", "warmup_steps=250"),
