@@ -4,8 +4,11 @@ from typing import Literal
 import pytest
 from pydantic import Field, ValidationError, model_validator
 
+from tfnmt.classification.presets import ClassifierPreset
 from tfnmt.configuration import Configuration, describe, from_json, parse_overrides, require
 from tfnmt.errors import UserError
+from tfnmt.translation.presets import Preset
+from tfnmt.translation.search_configuration import SearchConfiguration
 
 
 class Model(Configuration):
@@ -90,6 +93,24 @@ def test_a_bad_setting_is_named_with_what_is_allowed(setting, message):
     with pytest.raises(UserError) as error:
         parse_overrides([setting], Model(), Training())
     assert str(error.value) == message
+
+
+def _whole_numbers(configuration):
+    """All fields that are whole numbers, those of the configurations within too: pairs (configuration, name)."""
+    for name, field in configuration.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Configuration):
+            yield from _whole_numbers(field.annotation)
+        elif field.annotation in (int, int | None):
+            yield configuration, name
+
+
+@pytest.mark.parametrize("configuration", [Preset, ClassifierPreset, SearchConfiguration])
+def test_no_whole_number_is_larger_than_tensorflow_can_count(configuration):
+    fields = list(_whole_numbers(configuration))
+    assert len(fields) > 3
+    for owner, name in fields:
+        with pytest.raises(UserError, match=f"{name}=1000.*: allowed is"):
+            parse_overrides([f"{name}={10**30}"], owner())
 
 
 def test_a_key_in_two_configurations_is_a_mistake_of_the_program():

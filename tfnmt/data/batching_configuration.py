@@ -57,8 +57,9 @@ class ExamplesConfiguration(Configuration):
         description="begin with examples of at most so many words; the limit grows from epoch to epoch, by the same"
         " factor each, up to maximum_length. Epochs have the same number of batches: short examples come again",
         ge=1,
+        le=100_000,
     )
-    growing_epochs: int = Field(4, description="epochs in which the limit grows from first_length", ge=1)
+    growing_epochs: int = Field(4, description="epochs in which the limit grows from first_length", ge=1, le=1_000_000)
 
     @model_validator(mode="after")
     def _check_lengths(self):

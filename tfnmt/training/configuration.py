@@ -29,7 +29,9 @@ class TrainingConfiguration(Configuration):
     initial: str | None = Field(None, description="directory of a trained model, with whose words and weights to begin")
     seed: int = Field(1, description="of the first weights, the dropout and the order of the data", ge=0, le=2**32 - 1)
     epochs: int = Field(30, description="passes over the training data", ge=1, le=1_000_000)
-    steps: int | None = Field(None, description="stop after so many batches in all, within an epoch if need be", ge=1)
+    steps: int | None = Field(
+        None, description="stop after so many batches in all, within an epoch if need be", ge=1, le=10**12
+    )
     optimizer: Annotated[str, KeyOf(OPTIMIZERS)] = Field("adam", description="Keras's optimizer of that name")
     learning_rate: float = Field(0.001, description="the highest learning rate", gt=0)
     momentum: float = Field(
@@ -44,15 +46,18 @@ class TrainingConfiguration(Configuration):
         description="sgd: let the momentum grow from 1/2, its distance to 1 divided by 2, 3, 4 … after so many updates"
         " each; none: it is the same in all updates",
         ge=1,
+        le=10**12,
     )
     schedule: Literal["constant", "inverse_square_root", "cosine", "plateau"] = Field(
         "constant",
         description="the learning rate after the warm-up; cosine: falls to 0 at the last of epochs or steps;"
         " plateau: halved when dev scores get no better",
     )
-    warmup_steps: int = Field(0, description="updates in which the learning rate grows from 0; not with plateau", ge=0)
+    warmup_steps: int = Field(
+        0, description="updates in which the learning rate grows from 0; not with plateau", ge=0, le=10**12
+    )
     plateau_patience: int = Field(
-        2, description="epochs without a better dev score before plateau halves the rate", ge=1
+        2, description="epochs without a better dev score before plateau halves the rate", ge=1, le=1_000_000
     )
     loss_mean: Literal["words", "sentences"] = Field(
         "words", description="translators: what the loss is a mean over; sentences: the log-likelihood of the post"
@@ -76,9 +81,11 @@ class TrainingConfiguration(Configuration):
         "bleu",
         description="the dev score by which the best weights are chosen: bleu of translators, accuracy of classifiers",
     )
-    patience: int | None = Field(None, description="stop after so many epochs without a better dev score", ge=1)
+    patience: int | None = Field(
+        None, description="stop after so many epochs without a better dev score", ge=1, le=1_000_000
+    )
     checkpoint_steps: int = Field(
-        500, description="batches between checkpoints; there is one after each epoch too", ge=1
+        500, description="batches between checkpoints; there is one after each epoch too", ge=1, le=10**12
     )
     keep_checkpoints: int = Field(
         3, description="newest checkpoints kept; two at least, in case one breaks", ge=2, le=10_000
