@@ -54,6 +54,18 @@ def test_a_verb_says_what_it_does():
             "argument --threads: 1025 is not a whole number from 1 to 1,024",
         ),
         (["plot", "tree"], "the following arguments are required: --output"),
+        (
+            ["make-shortlist", "--model", "m", "--output", "/"],
+            "argument --output: /: is a directory; name a file in it",
+        ),
+        (
+            ["book", "--output", "none/a.pdf"],
+            "argument --output: none/a.pdf: there is no folder none; make it first",
+        ),
+        (
+            ["plot", "stack", "--output", "/none/a.png"],
+            "argument --output: /none/a.png: there is no folder /none; make",
+        ),
         (["plot", "stack", "--output", "a.jpg"], "argument --output: a.jpg: its name must end in .png or .svg"),
         (["plot", "saddle", "--output", "a"], "argument --output: a: its name must end in .png or .svg or .gif"),
         (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tfnmt.commands.parallel_files import chosen_training_pairs
-from tfnmt.commands.parser import CommandParser, model_directory, positive
+from tfnmt.commands.parser import CommandParser, model_directory, output_file, positive
 from tfnmt.errors import UserError
 
 logger = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ def add_options(parser: CommandParser) -> None:
     add("--source", metavar="F", help="sentences, or a .tsv of both sides; .gz too")
     add("--target", metavar="F", help="their translations, line by line")
     add("--records", metavar="DIR", help="instead of both, what tfnmt prepare has written")
-    add("--output", required=True, metavar="F", help="the file to write")
+    add("--output", type=output_file, required=True, metavar="F", help="the file to write")
     add("--words-per-word", type=positive, default=30, metavar="K", help="translations of each word (default: 30)")
     add("--frequent", type=positive, default=200, metavar="N", help="most frequent words, always in it (default: 200)")
     add("--pairs", type=positive, default=200_000, metavar="N", help="read so many pairs at most (default: 200000)")

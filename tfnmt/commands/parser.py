@@ -72,13 +72,23 @@ def _whole_number(text, minimum, maximum=LARGEST):
     return number
 
 
+def output_file(text: str) -> str:
+    """For `type=` of an option: a file that is written after long work, in a folder that exists."""
+    path = Path(text)
+    if text and path.is_dir():  # of a name that is empty, the parser tells
+        raise argparse.ArgumentTypeError(f"{text}: is a directory; name a file in it")
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"{text}: there is no folder {path.parent}; make it first")
+    return text
+
+
 def picture(*endings: str) -> Callable[[str], str]:
-    """For `type=` of an option: a picture's file, whose name ends in one of these."""
+    """For `type=` of an option: a picture's `output_file`, whose name ends in one of these."""
 
     def checked(text: str) -> str:
-        if text and Path(text).suffix not in endings:  # of a name that is empty, the parser tells
+        if text and Path(text).suffix not in endings:
             raise argparse.ArgumentTypeError(f"{text}: its name must end in {' or '.join(endings)}")
-        return text
+        return output_file(text)
 
     return checked
 

@@ -4,12 +4,12 @@ import argparse
 from pathlib import Path
 from typing import TextIO
 
-from tfnmt.commands.parser import CommandParser
+from tfnmt.commands.parser import CommandParser, output_file
 
 
 def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
-    parser.add_argument("--output", required=True, metavar="F", help="the .pdf")
+    parser.add_argument("--output", type=output_file, required=True, metavar="F", help="the .pdf")
     meaning = "the folder of the pages (default: docs, which only a checkout has)"
     parser.add_argument("--pages", default="docs", metavar="DIR", help=meaning)
     parser.add_argument("--chromium", default="chromium", metavar="F", help="the browser (default: chromium)")

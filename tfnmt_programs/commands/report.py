@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 from typing import TextIO
 
-from tfnmt.commands.parser import CommandParser, model_directory, picture, positive
+from tfnmt.commands.parser import CommandParser, model_directory, output_file, picture, positive
 from tfnmt.errors import UserError
 
 
@@ -15,7 +15,13 @@ def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
     add = parser.add_argument
     add("runs", nargs="+", type=model_directory, metavar="RUN", help="a model directory, or the name of a model")
-    add("--output", default="report.html", metavar="F", help="the file to write (default: report.html)")
+    add(
+        "--output",
+        type=output_file,
+        default="report.html",
+        metavar="F",
+        help="the file to write (default: report.html)",
+    )
     meaning = "also draw the beginning of the page, by Chromium, as .png"
     add("--picture", type=picture(".png"), metavar="F", help=meaning)
     add("--source", metavar="F", help="sentences to translate (default: each run's dev data)")
