@@ -143,6 +143,15 @@ def test_a_temperature_however_high_leaves_out_what_must_not_be_chosen():
     assert set(found.ids.flat) == {1, 3}
 
 
+def test_as_few_words_as_have_the_probability_together():
+    """Of two with a half each, and top_p of a half, one is enough."""
+    model = FakeModel(9)
+    model.log_p[:] = NEG_INF
+    model.log_p[..., [1, 3]] = np.log(0.5)
+    assert set(draw(model, [50] * 3, top_p=0.5).ids.flat) == {1}
+    assert set(draw(model, [50] * 3, top_p=0.51).ids.flat) == {1, 3}
+
+
 @pytest.mark.parametrize(
     "options", [{"temperature": 0.0}, {"temperature": -1.0}, {"top_k": 0}, {"top_p": 0.0}, {"top_p": 1.1}], ids=str
 )

@@ -259,10 +259,10 @@ def test_word_vocabulary_goes_by_frequency_then_alphabet():
 
 
 def test_punctuation_is_split_off_and_attached_again():
-    text = "The dog's \"well-known\" bone (1,000.5 g), isn't it? Yes: “so” it is!"
+    text = "The dog's \"well-known\" bone (1,000.5 g at 8:30), isn't it? Yes: “so” it is!"
     tokenizer = WordTokenizer.train([text], split_punctuation=True)
     words = [word.decode() for word in tokenizer.ids_to_tokens(tokenizer.encode(tf.constant([text]))[0]).numpy()]
-    expected = "The dog's \" well-known \" bone ( 1,000.5 g ) , isn't it ? Yes : “ so ” it is !"
+    expected = "The dog's \" well-known \" bone ( 1,000.5 g at 8:30 ) , isn't it ? Yes : “ so ” it is !"
     assert " ".join(words) == expected
     assert decoded(tokenizer, [text]) == [text]
 

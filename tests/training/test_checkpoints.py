@@ -67,6 +67,18 @@ def test_only_the_newest_are_kept(tmp_path):
     assert held(model) == {11.0}
 
 
+def test_a_passing_one_goes_with_the_next_and_takes_no_place(tmp_path):
+    _, progress, checkpoints = new_run(tmp_path)
+    for progress.steps, passing in ((1, False), (2, False), (3, True), (4, False)):
+        checkpoints.save(passing)
+    assert files(tmp_path) == pair(2) + pair(4)
+    checkpoints.save(passing=True)
+    checkpoints.save()  # of the same step, and to stay
+    progress.steps = 5
+    checkpoints.save()
+    assert files(tmp_path) == pair(4) + pair(5)
+
+
 def test_there_may_be_none(tmp_path):
     _, _, checkpoints = new_run(tmp_path)
     assert checkpoints.newest() is None
@@ -131,6 +143,7 @@ def test_what_a_kill_left_half_written_is_removed(tmp_path):
     save(tmp_path, 1)
     directory = tmp_path / "checkpoints"
     (directory / "step-2.data-00000-of-00001").write_bytes(b"half")
+    (directory / "step-1_temp").mkdir()
     (directory / "step-3_temp").mkdir()
     (directory / "step-3_temp" / "part-00000-of-00001.data-00000-of-00001").write_bytes(b"half")
     (directory / "notes.txt").write_text("the user's own")
