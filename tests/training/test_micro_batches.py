@@ -28,7 +28,9 @@ class Line(MicroBatchTraining, keras.Model):
     def loss_terms(self, x, y, y_pred, training=True):
         examples = tf.size(y)
         squares, halves = tf.reduce_sum((y - y_pred) ** 2), tf.reduce_sum(0.5 * x)
-        mean_square, mean_half = (tf.math.divide_no_nan(each, float(examples)) for each in (squares, halves))
+        mean_square, mean_half = (
+            tf.math.divide_no_nan(each, tf.cast(examples, tf.float32)) for each in (squares, halves)
+        )
         return [(mean_square, examples), (mean_half, examples)]
 
 
@@ -79,3 +81,34 @@ def test_evaluation_in_micro_batches_has_the_figures_of_the_batches(micro_batche
     assert model.sizes == expected_sizes
     np.testing.assert_allclose(figures["squares"], np.mean((3 * x) ** 2), rtol=1e-6)
     np.testing.assert_allclose(figures["loss"], np.mean((3 * x) ** 2) + 0.5 * np.mean(x), rtol=1e-6)
+
+
+@pytest.mark.parametrize("micro_batches", [2, 3])
+def test_all_micro_batches_are_traced_once(micro_batches):
+    model, x = Line(micro_batches), np.ones(6, np.float32)
+    model.compile(keras.optimizers.SGD(0.1))
+    model.fit(x, x, verbose=0)
+    model.evaluate(x, x, verbose=0)
+    assert model.sizes == [None, None]
+
+
+class Counter(Line):
+    """Predicts how often it was called."""
+
+    def __init__(self, micro_batches):
+        super().__init__(micro_batches)
+        self.calls = self.add_weight(shape=(), initializer="zeros", trainable=False)
+
+    def call(self, x, training=False):
+        self.calls.assign_add(1.0)
+        return self.a * x + self.calls
+
+
+@pytest.mark.parametrize("run_eagerly", [True, False])
+def test_a_micro_batch_begins_with_the_state_that_the_one_before_left(run_eagerly):
+    model, zeros = Counter(2), np.zeros(4, np.float32)
+    model.compile(keras.optimizers.SGD(0.1), run_eagerly=run_eagerly)
+    loss = model.train_on_batch(zeros, zeros, return_dict=True)["loss"]
+    assert (float(loss), float(model.calls)) == ((1**2 + 2**2) / 2, 2)
+    model.train_on_batch(zeros, zeros)
+    assert float(model.calls) == 4
