@@ -83,15 +83,6 @@ def test_evaluation_in_micro_batches_has_the_figures_of_the_batches(micro_batche
     np.testing.assert_allclose(figures["loss"], np.mean((3 * x) ** 2) + 0.5 * np.mean(x), rtol=1e-6)
 
 
-@pytest.mark.parametrize("micro_batches", [2, 3])
-def test_all_micro_batches_are_traced_once(micro_batches):
-    model, x = Line(micro_batches), np.ones(6, np.float32)
-    model.compile(keras.optimizers.SGD(0.1))
-    model.fit(x, x, verbose=0)
-    model.evaluate(x, x, verbose=0)
-    assert model.sizes == [None, None]
-
-
 class Counter(Line):
     """Predicts how often it was called."""
 

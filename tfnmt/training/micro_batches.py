@@ -48,8 +48,8 @@ class MicroBatchTraining(ModelInternals):
         x, y, weight = keras.utils.unpack_x_y_sample_weight(data)
         weight = 1.0 if weight is None else weight
         with tf.GradientTape() as tape:
-            predicted, terms = self._forward(self._overlapping(x, y), training=True)
-            loss = batch_loss(terms, self.replicas, weight)
+            predicted = [(x_part, y_part, self(x_part, training=True)) for x_part, y_part in self._overlapping(x, y)]
+            loss = batch_loss([self.loss_terms(*part) for part in predicted], self.replicas, weight)
             scaled = self.optimizer.scale_loss(loss)
         loss, examples, *gradients = self.replicas.sum(
             [loss, weight * tf.cast(tf.shape(y)[0], tf.float32), *tape.gradient(scaled, self.trainable_weights)]
@@ -65,41 +65,13 @@ class MicroBatchTraining(ModelInternals):
         # Of several processes, the chief's alone scores.
         replicas = self.replicas if self.replicas.processes == 1 else ONE_REPLICA
         x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
-        predicted, terms = self._forward(self._disjoint(x, y), training=False)
-        loss, examples = replicas.sum([batch_loss(terms, replicas), tf.cast(tf.shape(y)[0], tf.float32)])
+        parts = [(*part, self(part[0], training=False)) for part in self._disjoint(x, y)]
+        loss = batch_loss([self.loss_terms(*part, training=False) for part in parts], replicas)
+        loss, examples = replicas.sum([loss, tf.cast(tf.shape(y)[0], tf.float32)])
         self._mean_loss().update_state(loss, sample_weight=examples / replicas.metric_copies)
-        for part in predicted:
+        for part in parts:
             figures = self.compute_metrics(*part)
         return figures
-
-    def _forward(self, parts, training):
-        """Of micro-batches (x, y): all (x, y, y_pred), and the `loss_terms` of each.
-
-        A micro-batch is a call of one function, which is traced once for all of them. What such a call changes of the
-        model, as seeds and averages, it returns: if it assigned, TensorFlow would let the next call wait for its end.
-        """
-        variables = self.non_trainable_variables
-
-        def forward(x, y, values):
-            with keras.StatelessScope(list(zip(variables, values, strict=True))) as scope:
-                y_pred = self(x, training=training)
-                terms = self.loss_terms(x, y, y_pred, training=training)
-            after = [scope.get_current_value(variable) for variable in variables]
-            changed = {i: new for i, (old, new) in enumerate(zip(values, after, strict=True)) if new is not old}
-            return y_pred, terms, changed
-
-        if tf.inside_function():
-            forward = tf.function(forward, autograph=False)
-        values = dict(enumerate(map(tf.convert_to_tensor, variables)))
-        predicted, all_terms, changed = [], [], {}
-        for x, y in parts:
-            y_pred, terms, changed = forward(x, y, list(values.values()))
-            values |= changed
-            predicted.append((x, y, y_pred))
-            all_terms.append(terms)
-        for i in changed:
-            variables[i].assign(values[i])
-        return predicted, all_terms
 
     def _mean_loss(self):
         (mean_loss,) = [metric for metric in self.metrics if metric.name == "loss"]
