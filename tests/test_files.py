@@ -22,6 +22,15 @@ def test_a_file_takes_the_place_of_the_old_one_when_it_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_no_file_of_the_users_is_taken_for_the_half_written_one(tmp_path):
+    others = {tmp_path / name: name for name in ("part-file.txt", "file.txt.part", ".file.txt")}
+    for path, text in others.items():
+        path.write_text(text)
+    with atomic_write(tmp_path / "file.txt") as part:
+        part.write_text("new")
+    assert {path: path.read_text() for path in others} == others
+
+
 @pytest.mark.parametrize("kind", [ZeroDivisionError, KeyboardInterrupt])
 def test_what_goes_wrong_meanwhile_leaves_the_old_one(kind, tmp_path):
     path = tmp_path / "file.txt"

@@ -1,5 +1,6 @@
 """Starting Ray: on this machine alone, or not at all, with one line that says why."""
 
+import os
 import signal
 import socket
 import sys
@@ -43,6 +44,23 @@ def test_an_address_that_is_none(monkeypatch, address):
     monkeypatch.setenv("RAY_ADDRESS", address)
     with pytest.raises(UserError, match="allowed is HOST:PORT"), ray_started():
         pass
+
+
+@pytest.mark.parametrize("address", ["a..b:6379", "a" * 64 + ":6379"])
+def test_a_host_that_no_name_can_be(monkeypatch, address):
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    with pytest.raises(UserError, match=f"^RAY_ADDRESS={address}: the cluster does not answer"), ray_started():
+        pass
+
+
+@pytest.mark.parametrize("address, here", [("", True), ("local", True), ("10.0.0.1:6379", False)])
+def test_what_is_started_here_binds_to_127_0_0_1_however_that_is_said(monkeypatch, address, here):
+    binding = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    monkeypatch.setenv(binding, "")  # so that it is put back
+    monkeypatch.delenv(binding)
+    import_ray()
+    assert os.environ.get(binding) == ("0" if here else None)
 
 
 def test_without_ray_one_line_says_what_to_install(monkeypatch):

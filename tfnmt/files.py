@@ -33,7 +33,7 @@ def atomic_write(path: str | Path, way_out: str = _TRY_AGAIN) -> Iterator[Path]:
             yield path
         return
     target = path.resolve()  # a link stays, and the file that it points to is replaced
-    part = target.with_name(f"part-{target.name}")
+    part = target.with_name(f".tfnmt-part-{target.name}")  # nobody's file; what a kill leaves is written over
     try:
         with file_errors(path, way_out):
             if target.is_dir():

@@ -42,8 +42,7 @@ def import_ray() -> ModuleType:
     Raises:
         UserError: it is not installed.
     """
-    of_a_cluster = bool(os.environ.get(ADDRESS))
-    for name, value in (_ENVIRONMENT | ({} if of_a_cluster else _STARTED_HERE)).items():
+    for name, value in (_ENVIRONMENT | (_STARTED_HERE if _address() == "local" else {})).items():
         os.environ.setdefault(name, value)
     try:
         import ray
@@ -81,9 +80,14 @@ def ray_started(processors: int | None = None, object_store_bytes: int | None = 
             raise UserError(message[1]) from error
 
 
+def _address() -> str:
+    """That of a cluster, or "local" for one that is to be started here."""
+    return os.environ.get(ADDRESS) or "local"
+
+
 def _connect(ray: ModuleType, processors: int | None, object_store_bytes: int | None) -> None:
     """Connect to the cluster that RAY_ADDRESS names, or start one."""
-    address = os.environ.get(ADDRESS) or "local"
+    address = _address()
     options: dict[str, Any] = {"configure_logging": True, "logging_level": logging.ERROR, "log_to_driver": False}
     if address == "local":
         options |= {
@@ -119,7 +123,7 @@ def _require_answer(address):
         raise UserError(f"{ADDRESS}={address}: allowed is HOST:PORT, such as {_LOOPBACK}:6379")
     try:
         socket.create_connection((host.strip("[]"), int(port)), _ANSWER_WITHIN).close()
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, UnicodeError) as error:
         raise UserError(f"{ADDRESS}={address}: the cluster does not answer ({error}); {_WAY_OUT}") from error
 
 

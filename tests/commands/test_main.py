@@ -77,6 +77,10 @@ def test_a_verb_says_what_it_does():
             ["benchmark", "prepare", "--preset", "none", "--figure", "a.txt"],
             "argument --figure: a.txt: its name must end in .png or .svg",
         ),
+        (
+            ["client", "--url", "http://a:1", "--model", "m", "--deadline", "9300000000"],
+            "argument --deadline: 9300000000 is not a whole number from 1 to 1,000,000",
+        ),
         (["--print-completion", "fish"], "argument --print-completion: invalid choice: 'fish'"),
     ],
 )
@@ -140,6 +144,7 @@ def test_a_package_of_an_extra_is_installed_by_it(module, extra):
         (["tfnmt", "translate", "--method", ""], {"greedy", "sample", "beam"}),
         (["tfnmt", "plot", "len"], {"length"}),
         (["tfnmt", "parse", "--model", "mod"], {"models"}),
+        (["tfnmt", "serve", "--model", "m", "--key", "mod"], {"models", "modest.txt"}),
     ],
 )
 def test_bash_completes(words, expected, tmp_path, capsys):

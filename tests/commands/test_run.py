@@ -219,6 +219,14 @@ def test_a_full_disk_under_standard_output_is_one_line(start):
     assert (process.returncode, errors) == (2, "error: No space left on device\n")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
+@pytest.mark.parametrize("standard_error", ["2>/dev/full", "2>&-"])
+def test_where_nobody_can_be_told_the_status_still_tells(standard_error):
+    command = f"exec {sys.executable} -m tfnmt nosuch {standard_error}"
+    told = subprocess.run(command, shell=True, cwd=ROOT, stdout=subprocess.PIPE)
+    assert (told.returncode, told.stdout) == (2, b"")
+
+
 @pytest.fixture
 def tensorflow_forbidden(tmp_path):
     """Importing TensorFlow fails in the commands that the test starts with this environment."""

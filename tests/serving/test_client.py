@@ -195,3 +195,10 @@ def test_no_server(scheme):
 def test_invalid_urls(url):
     with pytest.raises(UserError, match="use http://HOST:PORT or grpc://HOST:PORT"):
         connect(url)
+
+
+@pytest.mark.parametrize("scheme", ["http", "grpc"])
+def test_certificates_are_refused_where_nothing_is_encrypted(scheme, tmp_path):
+    (tmp_path / "file.pem").touch()
+    with pytest.raises(UserError, match=f"is not encrypted, so .*file.pem says nothing; use {scheme}s://"):
+        connect(f"{scheme}://127.0.0.1:9", authorities=tmp_path / "file.pem")

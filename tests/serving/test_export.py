@@ -327,6 +327,14 @@ def test_versions_increase_and_no_incomplete_version_is_visible(tmp_path, monkey
     assert len(list((tmp_path / "a").iterdir())) == 6
 
 
+def test_a_file_that_has_the_next_versions_number_is_passed_over(tmp_path, monkeypatch):
+    monkeypatch.setattr(tf.saved_model, "save", save_nothing)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "1").touch()
+    assert export(EMPTY_SERVABLE, tmp_path, "a") == tmp_path / "a" / "2"
+    assert (tmp_path / "a" / "1").is_file()
+
+
 def test_models_config_lists_every_model_once_and_keeps_edits(tmp_path, monkeypatch):
     monkeypatch.setattr(tf.saved_model, "save", save_nothing)
     for name in ("b", "a", "b"):

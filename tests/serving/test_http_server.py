@@ -319,7 +319,7 @@ def test_the_address_that_a_proxy_tells_is_one_field_of_the_log(logged):
     assert line.startswith(r"a\x20GET\x20/\x20200\x1b[2J:0 POST /echo 200 "), line
 
 
-@pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "fe80::1", "no..name"])
+@pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "fe80::1", "no..name", "ä..b", "a" * 64])
 def test_an_address_that_is_not_of_this_machine(host):
     complaint = "cannot listen .*: give --host an address of this machine"
     with pytest.raises(UserError, match=complaint), listening(host, 0, Limits()):

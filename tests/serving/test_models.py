@@ -50,6 +50,7 @@ def entry(name, platform="tensorflow", base_path="a", more=""):
         (entry("a", platform=""), "Illegal setting neither ModelServerConfig::model_type .* .model a."),
         (entry(""), "a model without a name"),
         (entry("a", base_path=""), "Model a has no base_path"),
+        (entry("a", base_path="b\\000"), r"Model a has a base_path that no folder can have: 'b\\x00'"),
     ],
 )
 def test_lists_of_models_that_are_refused(folder, configs, problem):
@@ -354,9 +355,12 @@ def test_the_watcher_survives_any_error(folder, monkeypatch, logged):
     assert logged().count("looking for changes failed: RuntimeError('nobody thought of this'); looking again") == 1
 
 
-def test_a_missing_models_config_is_complained_about_once(folder, logged):
+@pytest.mark.parametrize("becomes_a_folder", [False, True])
+def test_a_models_config_that_cannot_be_read_is_complained_about_once(folder, logged, becomes_a_folder):
     def change():
         (folder / "models.config").unlink()
+        if becomes_a_folder:
+            (folder / "models.config").mkdir()
         (folder / "a" / "3").mkdir()
 
     watched(folder, change, lambda models: models.available()["a"] == [3])

@@ -1,5 +1,7 @@
 """Training data from an ensemble's translations."""
 
+from pathlib import Path
+
 import pytest
 import sacrebleu
 
@@ -125,4 +127,15 @@ def test_distill_writes_nothing_where_an_output_cannot_be_written(files, tmp_pat
         wrong = outputs[side == "target"]
         with pytest.raises(UserError, match=rf"^{wrong}: cannot be written \(.*\); name another --output-{side}$"):
             call("distill", *options, "--output-source", outputs[0], "--output-target", outputs[1])
-    assert old.read_text() == "old" and not list(tmp_path.glob("part-*"))
+    assert old.read_text() == "old" and not list(tmp_path.glob(".tfnmt-part-*"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
+@pytest.mark.parametrize("full", ["source", "target"])
+def test_distill_leaves_the_one_where_the_other_does_not_fit(files, full, tmp_path):
+    old, options = tmp_path / "old", ["--source", files[0], "--target", files[1], "--n-best", files[2]]
+    old.write_text("old")
+    outputs = {"source": old, "target": old} | {full: "/dev/full"}
+    with pytest.raises(UserError, match=rf"^/dev/full: cannot be written \(No space.*; name another --output-{full}$"):
+        call("distill", *options, "--output-source", outputs["source"], "--output-target", outputs["target"])
+    assert old.read_text() == "old"

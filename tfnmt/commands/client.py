@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.parser import CommandParser, seconds
 from tfnmt.data.lines import batch_lines, decode_lines
 from tfnmt.errors import UserError
 
@@ -25,7 +25,7 @@ def add_options(parser: CommandParser) -> None:
     add("--model", required=True, metavar="NAME", help="the model's name")
     add("--signature", default="serving_default", metavar="S", help="the signature to call (default: serving_default)")
     add("--authorities", metavar="FILE", help="certificates in PEM format to trust (default: well-known authorities)")
-    add("--deadline", type=positive, default=60, metavar="SECONDS", help="of each request (default: 60)")
+    add("--deadline", type=seconds, default=60, metavar="SECONDS", help="of each request (default: 60)")
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:

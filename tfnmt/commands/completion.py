@@ -8,7 +8,7 @@ import shtab
 from tfnmt.commands.parser import CommandParser
 from tfnmt.commands.verbs import VERBS, load_command, main_parser
 
-COMPLETED = {"F": shtab.FILE, "DIR": shtab.DIRECTORY}
+COMPLETED = {"F": shtab.FILE, "FILE": shtab.FILE, "PATH": shtab.FILE, "DIR": shtab.DIRECTORY, "RUN": shtab.DIRECTORY}
 """What completes an option's value, by its metavar."""
 
 

@@ -54,12 +54,12 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     pairs = ParallelFiles(arguments.source, arguments.target)
     pairs.check()
     ways_out = "name another --output-source", "name another --output-target"
-    with contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as replaced, contextlib.ExitStack() as written:  # both whole before one is replaced
+        parts = [replaced.enter_context(atomic_write(path, way)) for path, way in zip(outputs, ways_out, strict=True)]
         files = []
-        for path, way_out in zip(outputs, ways_out, strict=True):
-            part = stack.enter_context(atomic_write(path, way_out))
-            with file_errors(path, way_out):
-                files.append(stack.enter_context(create_lines(part)))
+        for part, path, way_out in zip(parts, outputs, ways_out, strict=True):
+            written.enter_context(file_errors(path, way_out))
+            files.append(written.enter_context(create_lines(part)))
         distilled = distilled_pairs(pairs, arguments.n_best, arguments.bleu_tokenize, arguments.back_n_best)
         for side, file, path, way_out in zip(zip(*distilled, strict=True), files, outputs, ways_out, strict=True):
             with file_errors(path, way_out):

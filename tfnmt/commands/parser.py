@@ -64,6 +64,11 @@ def parallel(text: str) -> int:
     return _whole_number(text, 1, 1024)
 
 
+def seconds(text: str) -> int:
+    """For `type=` of an option: a time in seconds, from 1 to a million, which is eleven days."""
+    return _whole_number(text, 1, 1_000_000)
+
+
 def _whole_number(text, minimum, maximum=LARGEST):
     number = int(text) if text.isdecimal() else -1
     if not minimum <= number <= maximum:

@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 from typing import TextIO
 
-from tfnmt.commands.parser import CommandParser
+from tfnmt.commands.parser import CommandParser, model_directory
 from tfnmt.configuration import describe
 from tfnmt.data.preparing.configuration import FilterConfiguration, ShardConfiguration
 from tfnmt.text.tokenizer_configuration import TextConfiguration
@@ -24,7 +24,8 @@ def add_options(parser: CommandParser) -> None:
         "--source", required=True, nargs="+", metavar="F", help="files or patterns of sentences, or .tsv; .gz, .zst too"
     )
     add("--target", nargs="+", metavar="F", help="as many files of their translations, line by line")
-    add("--tokenizers", metavar="DIR", help="encode with those of the translator in DIR, instead of making some")
+    meaning = "encode with those of this translator, a directory or one of tfnmt models, instead of making some"
+    add("--tokenizers", type=model_directory, metavar="DIR", help=meaning)
     add("--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="change a key; see below")
 
 

@@ -77,7 +77,10 @@ def run(
 
 def complain(line: str, status: int) -> int:
     """Print one line on standard error; return the status."""
-    print(" ".join(line.splitlines()), file=sys.stderr)
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):  # where nobody can be told, the status still tells
+            print(" ".join(line.splitlines()), file=sys.stderr)
+        discard_unwritten(sys.stderr)
     return status
 
 

@@ -28,12 +28,14 @@ def connect(
             used (default: the well-known authorities).
 
     Raises:
-        UserError: the URL is none of these, or the file cannot be read.
+        UserError: the URL is none of these, the file cannot be read, or is given without TLS.
     """
     if authorities and not Path(authorities).is_file():
         raise UserError(f"{authorities}: there is no such file of certificates")
     with contextlib.suppress(ValueError):  # brackets that do not match; the port is not a number
         parts = urlsplit(url)
+        if authorities and parts.scheme in ("http", "grpc"):
+            raise UserError(f"{url}: is not encrypted, so {authorities} says nothing; use {parts.scheme}s://HOST:PORT")
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return RestClient(url.rstrip("/"), deadline, retries, authorities)
         if parts.scheme in ("grpc", "grpcs") and parts.hostname and parts.port:

@@ -1,5 +1,6 @@
 """A servable as one SavedModel, from text to text, that TensorFlow Serving runs as it is."""
 
+import itertools
 import json
 import os
 import shutil
@@ -84,12 +85,12 @@ def export(servable: Servable, output: str | Path, name: str) -> Path:
 
 
 def _rename_to_next_version(temporary, folder):
-    while True:
-        path = folder / str(max(version_numbers(folder), default=0) + 1)
+    for number in itertools.count(max(version_numbers(folder), default=0) + 1):
+        path = folder / str(number)
         try:
             os.rename(temporary, path)
         except OSError:
-            if not path.exists():  # else another export took that number
+            if not path.exists():  # else another export took that number, or a file has it
                 raise
         else:
             return path

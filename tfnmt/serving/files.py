@@ -25,7 +25,13 @@ batch_timeout_micros { value: 5000 }
 num_batch_threads { value: 2 }  # as many as there are cores
 max_enqueued_batches { value: 64 }
 """
-_BATCHING_FIELDS = ("max_batch_size", "batch_timeout_micros", "num_batch_threads", "max_enqueued_batches")
+# {name: the least and the most that it may be}, in the order of the fields' numbers.
+_BATCHING_FIELDS = {
+    "max_batch_size": (1, 1_000_000),
+    "batch_timeout_micros": (0, 3_600_000_000),
+    "num_batch_threads": (1, 1024),
+    "max_enqueued_batches": (1, 1_000_000),
+}
 _MONITORING = f"""\
 prometheus_config {{
   enable: true
@@ -162,6 +168,8 @@ def models_problem(config: ModelServerConfig) -> str | None:
             return f"Model {model.name} requests unsupported platform {platform}"
         if not model.base_path:
             return f"Model {model.name} has no base_path"
+        if "\0" in model.base_path:
+            return f"Model {model.name} has a base_path that no folder can have: {model.base_path!r}"
     return None
 
 
@@ -191,9 +199,9 @@ def batching_values(directory: str | Path) -> dict[str, int]:
         raise UserError(f"{path}: is broken: {' '.join(str(error).split())}") from error
     values = {field.name: value.value for field, value in message.ListFields()}
     for name, value in values.items():
-        least = 0 if name == "batch_timeout_micros" else 1
-        if value < least:
-            raise UserError(f"{path}: {name} is {value}, and has to be {least} or more")
+        least, most = _BATCHING_FIELDS[name]
+        if not least <= value <= most:
+            raise UserError(f"{path}: {name} is {value}, and has to be from {least} to {most:,}")
     return values
 
 

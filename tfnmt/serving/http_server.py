@@ -263,9 +263,11 @@ def listening(host: str, port: int, limits: Limits) -> Iterator[socket.socket]:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(limits.unread_seconds * 1e3))
         try:
             listener.bind((host, port))
-        except OSError as error:
-            of_port = error.errno in (errno.EADDRINUSE, errno.EACCES)
+        except (OSError, TypeError, UnicodeError) as error:  # the latter two of a host that no name can be
+            number = error.errno if isinstance(error, OSError) else None
+            of_port = number in (errno.EADDRINUSE, errno.EACCES)
             advice = "choose another --rest-port" if of_port else "give --host an address of this machine"
-            raise UserError(f"{host}:{port}: cannot listen ({error.strerror}): {advice}") from error
+            reason = getattr(error, "strerror", None) or error
+            raise UserError(f"{host}:{port}: cannot listen ({reason}): {advice}") from error
         listener.listen(2048)
         yield listener

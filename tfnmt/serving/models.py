@@ -144,7 +144,10 @@ class Models:
     def _read(self):
         """models.config, or None if it has not changed."""
         path = self.directory / MODELS
-        text = path.read_bytes() if path.exists() else None
+        try:
+            text = path.read_bytes()
+        except OSError:  # of which `read_models` tells
+            text = None
         if text == self._text and text is not None:
             return None
         self._text = text

@@ -33,15 +33,21 @@ def add_options(parser: CommandParser) -> None:
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
+    from tfnmt.classification.presets import ClassifierPreset
     from tfnmt.data.parallel import ParallelFiles
     from tfnmt.files import atomic_write
+    from tfnmt.translation.presets import Preset
     from tfnmt_programs.report.report import report
     from tfnmt_programs.report.runs import read_runs
 
     if arguments.target and not arguments.source:
         raise UserError("--source is missing: the sentences that --target translates")
     pairs = ParallelFiles(arguments.source, arguments.target) if arguments.source else None
-    page = report(read_runs(arguments.runs), pairs, arguments.data, arguments.examples, arguments.beam_size)
+    runs = read_runs(arguments.runs)
+    for option, value, kind in (("source", pairs, Preset.kind), ("data", arguments.data, ClassifierPreset.kind)):
+        if value and kind not in [run.kind for run in runs]:
+            raise UserError(f"--{option} is for a {kind}, and none is named")
+    page = report(runs, pairs, arguments.data, arguments.examples, arguments.beam_size)
     with atomic_write(Path(arguments.output), "name another --output") as part:
         part.write_text(page, encoding="utf-8")
     print(arguments.output, file=output)

@@ -6,6 +6,7 @@ import itertools
 import os
 import shutil
 import zipfile
+import zlib
 from pathlib import Path
 
 import requests
@@ -127,7 +128,7 @@ def _fetch_published(file, path):
         try:
             with zipfile.ZipFile(source) as archive, archive.open(file.member) as member:
                 shutil.copyfileobj(member, output)
-        except (zipfile.BadZipFile, KeyError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
             source.unlink()
             raise UserError(f"{file.url}: is no archive with {file.member}: {error}") from error
     return source

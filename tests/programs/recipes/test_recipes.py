@@ -9,6 +9,7 @@ import threading
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -147,6 +148,20 @@ def test_files_are_taken_from_what_is_published(server, tmp_path):
         assert obtain(file, tmp_path).read_bytes() == CONTENT
     with pytest.raises(UserError, match="set.zip: is no archive with in/other.txt"):
         obtain(published(b"", "set/c.txt", url=f"{server.url}/set.zip", member="in/other.txt"), tmp_path)
+
+
+def test_an_archive_that_is_damaged_is_fetched_again(server, tmp_path):
+    content = np.random.default_rng(1).integers(97, 123, 20000, np.uint8).tobytes()
+    with zipfile.ZipFile(server.folder / "set.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("in/file.txt", content)
+    whole = (server.folder / "set.zip").read_bytes()
+    file = published(content, "set/a.txt", url=f"{server.url}/set.zip", member="in/file.txt")
+    for place in range(100, 10000, 900):  # some of them are no longer Deflate's, others only have another checksum
+        (server.folder / "set.zip").write_bytes(whole[:place] + b"\xff" * 8 + whole[place + 8 :])
+        with pytest.raises(UserError, match="set.zip: is no archive with in/file.txt"):
+            obtain(file, tmp_path)
+    (server.folder / "set.zip").write_bytes(whole)
+    assert obtain(file, tmp_path).read_bytes() == content
 
 
 @pytest.fixture

@@ -143,3 +143,11 @@ def test_it_can_be_read_in_both_themes(browser, theme, tmp_path):
 def test_a_target_needs_a_source(tmp_path):
     with pytest.raises(UserError, match="--source is missing"):
         call("report", "sample-en-de", "--target", tmp_path / "t")
+
+
+@pytest.mark.parametrize(
+    "model, option, kind", [("sample-spinn", "--source", "translator"), ("sample-en-de", "--data", "classifier")]
+)
+def test_data_for_a_kind_of_model_that_is_not_there(model, option, kind, tmp_path):
+    with pytest.raises(UserError, match=f"^{option} is for a {kind}, and none is named$"):
+        call("report", model, option, tmp_path / "none", "--output", tmp_path / "report.html")
