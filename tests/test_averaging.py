@@ -93,6 +93,14 @@ def test_what_is_wrong_is_told(run, tmp_path):
     directory, _ = run
     with pytest.raises(UserError, match="checkpoints: has 3 of the 4 checkpoints asked for"):
         average_checkpoints(directory, 4, tmp_path / "new")
+    for last in (0, -1):
+        with pytest.raises(UserError, match=f"last={last}: allowed is a whole number from 1"):
+            average_checkpoints(directory, last, tmp_path / "new")
+    cut_off = shutil.copytree(directory, tmp_path / "cut off")
+    data = cut_off / "checkpoints" / "step-10.data-00000-of-00001"
+    data.write_bytes(data.read_bytes()[:100])
+    with pytest.raises(UserError, match="checkpoints: cannot be read .*; try a smaller --last"):
+        average_checkpoints(cut_off, 2, tmp_path / "new")
     with pytest.raises(UserError, match="nowhere: there is no such model directory"):
         average_checkpoints("nowhere", 1, tmp_path / "new")
     other = tfnmt.TranslatorConfiguration(**SIZES | {"decoder_units": 5})

@@ -9,6 +9,7 @@ import tensorflow as tf
 from tfnmt.classification.evaluation import evaluate_classifier, evaluation_dataset
 from tfnmt.classification.model_card import model_card as classifier_card
 from tfnmt.classification.presets import ClassifierPreset
+from tfnmt.configuration import require
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.errors import UserError
 from tfnmt.models import load
@@ -43,6 +44,7 @@ def average_checkpoints(directory: str | Path, last: int, output: str | Path, co
         UserError: there are fewer checkpoints, one cannot be read or is of another model, there is a model in
             `output`, or it cannot be written.
     """
+    require(last >= 1, "last", last, "a whole number from 1")
     directory, output = Path(directory), Path(output)
     if (output / CONFIGURATION).exists():
         raise UserError(f"{output}: a model is there already; name another --output")
@@ -108,5 +110,6 @@ def _read(reader, key, shape, directory):
         raise UserError(f"{directory / CHECKPOINTS}: is of another model than {CONFIGURATION} tells of")
     try:
         return reader.get_tensor(key).astype("float64")
-    except tf.errors.OpError as error:
-        raise UserError(f"{directory / CHECKPOINTS}: cannot be read ({str(error).splitlines()[0]})") from error
+    except (tf.errors.OpError, IndexError) as error:  # the latter of a file that is cut off
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{directory / CHECKPOINTS}: cannot be read ({reason}); try a smaller --last") from error

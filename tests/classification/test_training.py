@@ -177,3 +177,33 @@ def test_a_model_of_the_other_kind_is_an_error(files, tmp_path):
     (tmp_path / "model" / "config.json").write_text('{"kind": "poet"}')
     with pytest.raises(UserError, match="kind=poet: allowed is translator or classifier"):
         tfnmt.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    "name, lines, complaint",
+    [
+        ("a.tsv", "neutral\tA\tB\nodd\tA\tC\n", "a.tsv, line 2: the label is 'odd'"),
+        ("a.txt", "gold_label\tsentence1\n", "a.txt, line 1: no column is named 'sentence1_binary_parse'"),
+        ("a.tsv.gz", "", "a.tsv.gz: compressed, or no file on a disk"),
+    ],
+)
+def test_mistakes_in_a_file_to_be_divided_are_told_of_it_and_not_of_its_parts(name, lines, complaint, tmp_path):
+    path = tmp_path / name
+    path.write_text(lines)
+    with pytest.raises(UserError, match=f"^{path.parent}/{complaint}"):
+        train_classifier(tmp_path / "model", small("encoder=bag"), [path], 1)
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_number_of_dev_examples_needs_files_to_hold_them_out_of(files, tmp_path):
+    with pytest.raises(UserError, match="dev_files=5: allowed is a number only with training_files"):
+        train_classifier(tmp_path / "model", small("encoder=bag"), None, 5)
+    train_classifier(tmp_path / "model", small("encoder=bag", "steps=1"), *files)
+    with pytest.raises(UserError, match="dev_files=5: allowed is None to resume"):
+        train_classifier(tmp_path / "model", small("encoder=bag", "steps=1"), None, 5, resume=True)
+
+
+def test_vectors_of_no_size_are_told_of_their_file(files, tmp_path):
+    np.save(tmp_path / "w.npy", np.zeros([2, 0], np.float32))
+    with pytest.raises(UserError, match=r"w.npy: holds float32 \[2, 0\]; it must be floats \[words, size\]; size is 1"):
+        train_classifier(tmp_path / "model", small("encoder=bag"), *files, vectors=tmp_path / "w.npy")

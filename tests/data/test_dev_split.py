@@ -71,6 +71,26 @@ def test_examples_of_several_files_of_which_one_has_a_header(tmp_path):
     assert sorted(lines[0][0] + lines[1][0]) == sorted(first.read_text().splitlines()[1:])
 
 
+@pytest.mark.parametrize("headers", [[False, False], [True, True]])
+def test_a_file_that_gives_no_line_to_a_part_is_not_in_it(tmp_path, headers):
+    paths = [tmp_path / "a.tsv", tmp_path / "b.tsv"]
+    header = "label\ttext\n" if headers[0] else ""
+    paths[0].write_text(header + "".join(f"yes\tnumber {i}\n" for i in range(40)))
+    paths[1].write_text(header + "no\tone\n")
+    lone = "no\tone"
+    for number in (
+        1,
+        40,
+    ):  # of 41 lines the one of the second file is held out by 40, unless its digest is the greatest
+        parts = split_examples(paths, number, tmp_path / f"split{number}", headers)
+        for part in parts:
+            lines = [path.read_text().splitlines()[len(header) > 0 :] for path in part]
+            assert all(lines) and sorted(path.name[0] for path in part) == sorted(
+                {"1", "2"} if [lone] in lines else "1"
+            )
+        assert sum(len(path.read_text().splitlines()) - headers[0] for part in parts for path in part) == 41
+
+
 def test_nothing_is_held_out_of_an_empty_file(tmp_path):
     (tmp_path / "empty.tsv").touch()
     with pytest.raises(UserError, match="empty.tsv: the file is empty"):

@@ -149,9 +149,13 @@ def test_errors_name_file_and_line(task, name, lines, message, tmp_path):
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(UserError, match="none: cannot be read: No such file"):
         ExampleDataset(TASKS["snli"], tmp_path / "none")
-    (tmp_path / "train.jsonl.gz").touch()
-    with pytest.raises(UserError, match=r"train\.jsonl\.gz: compressed, or no file on a disk"):
-        ExampleDataset(TASKS["snli"], tmp_path / "train.jsonl.gz")
+    for name in ("train.jsonl.gz", "train.jsonl.zst"):
+        (tmp_path / name).touch()
+        with pytest.raises(UserError, match=f"{name}: compressed, or no file on a disk"):
+            ExampleDataset(TASKS["snli"], tmp_path / name)
+    write(tmp_path / "old", "3\t1\r4\t2\r")
+    with pytest.raises(UserError, match="old, line 1: a carriage return within the line"):
+        ExampleDataset(TASKS["listops"], tmp_path / "old", SentenceReader(parses=False))
     reader, writer = os.pipe()
     with open(reader), open(writer, "w"), pytest.raises(UserError, match="no file on a disk"):
         ExampleDataset(TASKS["snli"], f"/dev/fd/{reader}")

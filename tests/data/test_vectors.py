@@ -57,6 +57,7 @@ def test_every_kind_of_file_gives_the_same_matrix(tmp_path):
         (["the"], "line 1: 0 values"),
         (["the 1 2", "dog 1 x"], "line 2: the values after the word are not all numbers"),
         (["dog 1 nan"], "line 1: a value is not finite"),
+        (["dog 1 1e39"], "line 1: a value is not finite"),
         (["cat 1 2"], "has no vector for any of the 4 words of the vocabulary"),
         ([], "has no vector for any of the 4 words"),
     ],

@@ -44,6 +44,12 @@ def test_principal_components_keep_distances_where_all_are_kept():
     assert explained.sum() == pytest.approx(1) and (np.diff(explained) <= 0).all()
 
 
+def test_vectors_that_are_all_equal_have_no_components():
+    with pytest.raises(UserError, match="all sentences are the same to the model"):
+        principal_components(np.ones([4, 3]))
+    assert group_figures(np.ones([4, 3]), [0, 0, 1, 1])["silhouette"] == 0
+
+
 def test_groups_that_lie_apart():
     figures = group_figures(np.array([[0.0], [1], [10], [11]]), [0, 0, 1, 1])
     assert (figures["mean_rank"], figures["best_rank"], figures["chance_rank"]) == (1, 1, 2)

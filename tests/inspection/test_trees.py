@@ -56,6 +56,26 @@ def test_a_single_word_is_a_tree():
     assert [action for action, *_ in shift_reduce_steps(words, transitions)] == ["begin", "SHIFT", "pop"]
 
 
+@pytest.mark.parametrize("brackets", ["a", "( a b )"])
+def test_the_headings_of_a_short_strip_stand_apart_and_fit(brackets):
+    figure = draw_shift_reduce(*from_brackets(brackets))
+    figure.draw_without_rendering()
+    places = {text.get_text(): text.get_window_extent() for text in figure.axes[0].texts}
+    (stack,) = (box for text, box in places.items() if text.startswith("stack"))
+    (buffer,) = (box for text, box in places.items() if text.startswith("buffer"))
+    assert stack.x1 < buffer.x0
+    assert all(figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 for box in places.values())
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_the_same_figure_gives_the_same_bytes(ending, tmp_path, monkeypatch):
+    files = [tmp_path / f"{number}.{ending}" for number in range(2)]
+    for number, path in enumerate(files):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", str(10**9 * (1 + number)))  # the time that Matplotlib would write
+        save(draw_trees({"": from_brackets("( a b )")}), path)
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
 @pytest.mark.parametrize("brackets", [EXAMPLE, "( a b )"])
 def test_the_strip_has_a_row_for_each_step(brackets):
     words, transitions = from_brackets(brackets)

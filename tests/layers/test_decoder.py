@@ -287,6 +287,25 @@ def test_a_graph_for_batches_of_any_shape_equals_eager_mode(name):
         np.testing.assert_allclose(gradient, expected_gradient, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "options, complaint",
+    [
+        ({"cell": "foo"}, "cell='foo', .*: cell is one of gru, lstm"),
+        ({"attention": "foo"}, "attention=.foo.: .*attention one of none, additive"),
+        ({"input_feeding": True, "deep_output": False}, "need deep_output"),
+        ({"tied_embeddings": True, "deep_output": False}, "need deep_output"),
+        ({"tied_embeddings": True, "output_units": 7}, "output_units=7: tied_embeddings need embedding_size=3"),
+        ({"attend_first": True}, "attend_first needs"),
+        ({"attend_first": True, "conditional": False, "layers": 2}, "attend_first needs"),
+        ({"attend_first": True, "conditional": False, "attention": "none"}, "attend_first needs"),
+        ({"output_activation": "relu"}, "activation='relu': allowed are tanh and maxout"),
+    ],
+)
+def test_options_that_do_not_go_together(options, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        Decoder(VOCABULARY, EMBEDDING, UNITS, **options)
+
+
 @pytest.mark.parametrize("option", ["word_dropout", "embedding_dropout", "state_dropout", "output_dropout"])
 def test_dropout_is_for_training_alone(option):
     encoder, decoder = made(layers=2, **{option: 0.5})

@@ -164,3 +164,11 @@ def test_one_direction_each_of_a_bidirectional_layer():
     h = layer(s)
     forward, backward = layer.forward_layer(s), tf.reverse(layer.backward_layer(s), [1])
     np.testing.assert_allclose(h, tf.concat([forward, backward], axis=-1), atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"return_sequences": True}, {"return_state": True}])
+def test_wrappers_in_a_functional_model_take_it_as_they_take_kerass(options):
+    inputs = keras.Input((None, 3))
+    outputs = [keras.layers.Bidirectional(rnn(LSTMCell(4), **options))(inputs) for rnn in (RNN, keras.layers.RNN)]
+    ours, theirs = (tf.nest.map_structure(lambda x: tuple(x.shape), each) for each in outputs)
+    assert tf.nest.flatten(ours) == tf.nest.flatten(theirs)

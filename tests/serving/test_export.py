@@ -165,6 +165,15 @@ def test_alternatives_go_on_with_the_most_probable_tokens(loaded, model):
             assert text.numpy().startswith(beginning.numpy())
 
 
+def test_alternatives_to_a_prefix_as_long_as_a_translation_may_be(loaded, model):
+    """For one word more there is always room."""
+    prefix = " ".join(["Der"] * 100)
+    found = loaded.signatures["alternatives"](text=tf.constant(TEXTS[:1]), prefix=tf.constant([prefix]))
+    probabilities = found["probabilities"][0].numpy()
+    assert (np.diff(probabilities) <= 0).all() and 0 < probabilities.sum() <= 1 + 1e-5
+    assert len(set(found["translations"][0].numpy())) == ALTERNATIVES
+
+
 def test_the_score_is_the_log_probability_of_the_target(loaded, model):
     source, target = tf.constant(["The dog sees a red ball.", "A cat."]), tf.constant(["Der Hund", "Eine Katze ruft."])
     found = loaded.signatures["score"](source=source, target=target)["log_probability"]

@@ -88,6 +88,11 @@ def test_an_ensemble_scores_by_the_mean_of_probabilities():
     np.testing.assert_allclose(together.words, expected, rtol=1e-4)
 
 
+def test_as_many_translations_as_sources():
+    with pytest.raises(UserError, match="translations=2: allowed is as many as sources: 1"):
+        Scorer(made()).score(["a"], ["b", "c"])
+
+
 def test_too_much_to_score_at_once_is_refused():
     model = made()
     served = TranslatorServable([model], SearchConfiguration(beam_size=1)).functions["score"]

@@ -274,9 +274,20 @@ def test_an_empty_batch(model):
     assert found.texts.shape == found.alignments.shape == (0, 1)
 
 
+def test_lists_that_do_not_fit(model):
+    searcher = Searcher(model, SearchConfiguration(beam_size=1))
+    with pytest.raises(UserError, match="prefixes=1: allowed is as many as texts: 2"):
+        searcher.translate(["a", "b"], prefixes=["c"])
+    with pytest.raises(UserError, match="texts=A dog: allowed is a list of strings"):
+        searcher.translate("A dog")
+    with pytest.raises(UserError, match="batch_size=0: allowed is a whole number from 1"):
+        searcher.translate(["a"], batch_size=0)
+
+
 @pytest.mark.parametrize(
     "options, complaint",
     [
+        ({"length_penalty": 100}, "length_penalty=100.*: allowed is"),
         ({"beam_size": 0}, "beam_size=0: allowed is"),
         ({"beam_size": 65537}, "beam_size=65537: allowed is"),
         ({"seed": -1}, "seed=-1: allowed is"),

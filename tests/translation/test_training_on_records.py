@@ -72,6 +72,20 @@ def test_a_shortlist_is_made_of_records(data, trained, tmp_path):
         np.testing.assert_array_equal(of_records[name], of_text[name])
 
 
+def test_a_shortlist_has_words_that_occur_and_no_more_columns_than_there_are_words(data, trained, tmp_path, logged):
+    (tmp_path / "text.tsv").write_text("".join("\t".join(pair) + "\n" for pair in sample_pairs(3, 1, "train")))
+    options = ["--model", trained, "--source", tmp_path / "text.tsv", "--output", tmp_path / "text.npz"]
+    call("make-shortlist", *options, "--words-per-word", 100_000, "--frequent", 100_000)
+    list_of_text, target = np.load(tmp_path / "text.npz"), tfnmt.load(trained).target_tokenizer
+    assert list_of_text["translations"].shape[1] == target.vocabulary_size
+    targets = [target for _, target in sample_pairs(3, 1, "train")]
+    assert set(list_of_text["frequent"]) == set(target.encode(targets).flat_values.numpy())
+    assert f"up to {target.vocabulary_size} translations of each of" in logged()[-1]
+    (tmp_path / "text.tsv").write_text("\t\n\t\n")
+    with pytest.raises(UserError, match="text.tsv: there are no words in the pairs"):
+        call("make-shortlist", *options)
+
+
 def test_what_does_not_fit_is_refused(data, trained, tmp_path):
     records, dev = data
     other = write_records(tmp_path / "other", sample_pairs(60, 2, "train"), records.tokenizers(), text=TEXT)

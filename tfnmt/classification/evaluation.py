@@ -99,8 +99,8 @@ def evaluation_dataset(
     Args:
         configuration: the model's.
         files: their paths.
-        broken_trees: "skip" the examples whose trees are broken or not binary, or take one for an "error". A model that
-            predicts parses is then evaluated without those of the files.
+        broken_trees: "skip" the examples whose trees are broken or not binary, or take one for an "error". With a model
+            that predicts parses, "error" means that it is evaluated on all examples, without the parses of the files.
 
     Raises:
         UserError: anything wrong with the files.

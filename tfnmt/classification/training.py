@@ -144,8 +144,11 @@ def _train(directory, preset, record, vectors, word_files, resuming, session, ma
 def _record(directory, preset, training_files, dev_files, vectors, resuming, command):
     """The `RunRecord` of a run that begins or goes on with these files."""
     if resuming:
+        require(not isinstance(dev_files, int), "dev_files", dev_files, "None to resume: the run has its files")
         return resumed_record(directory, training_files, dev_files)
     if isinstance(dev_files, int):
+        require(training_files is not None, "dev_files", dev_files, "a number only with training_files to hold out of")
+        _training_examples(preset, training_files)  # what is wrong is told of these, and not of the parts
         headers = [_has_header(TASKS[preset.model.task], path) for path in training_files]
         training_files, dev_files = split_examples(training_files, dev_files, directory / SPLIT, headers)
     if training_files is None or dev_files is None:
@@ -170,15 +173,20 @@ def _with_vectors(preset, vectors):
     return preset.replace(model=preset.model.replace(embedding_size=vectors_size(vectors)))
 
 
+def _training_examples(preset, files):
+    c, spec = preset.model, ENCODERS[preset.model.encoder]
+    reader = SentenceReader(spec.trains_on_parses, preset.examples.broken_trees, c.brackets_as_words)
+    return ExampleDataset(TASKS[c.task], files, reader, preset.examples.maximum_length)
+
+
 def _read(preset, training_files, dev_files):
     """The training and dev `ExampleDataset`s; logs how many examples of each were skipped, and why."""
     c, spec = preset.model, ENCODERS[preset.model.encoder]
-    reader = SentenceReader(spec.trains_on_parses, preset.examples.broken_trees, c.brackets_as_words)
-    examples = ExampleDataset(TASKS[c.task], training_files, reader, preset.examples.maximum_length)
+    examples = _training_examples(preset, training_files)
     if spec.predicts_parses and not spec.trains_on_parses:  # its parses are compared with those of the dev files
         dev_examples = evaluation_dataset(c, dev_files, preset.examples.broken_trees)
     else:
-        dev_examples = ExampleDataset(TASKS[c.task], dev_files, reader)
+        dev_examples = ExampleDataset(TASKS[c.task], dev_files, examples.reader)
     for files, dataset in ((training_files, examples), (dev_files, dev_examples)):
         logger.info("%s: %s", ", ".join(map(str, files)), dataset.summary)
     return examples, dev_examples

@@ -46,8 +46,11 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         log_waiting("learning which words translate which"),
         spooled_ids(pairs, model.tokenizers, arguments.pairs, directory) as chunks,
     ):
-        table, occurrences = translation_table(chunks, sizes[0], sizes[1], arguments.words_per_word)
-    frequent = occurrences.argsort()[::-1][: arguments.frequent]
+        table, occurrences = translation_table(chunks, sizes[0], sizes[1], min(arguments.words_per_word, sizes[1]))
+    if not occurrences.any():
+        raise UserError(f"{pairs.paths()[0]}: there are no words in the pairs to make it from")
+    by_frequency = (-occurrences).argsort(kind="stable")
+    frequent = by_frequency[occurrences[by_frequency] > 0][: arguments.frequent]
     digests = [tokenizer.digest() for tokenizer in model.tokenizers]
     Shortlist(table, frequent, sizes[1], digests).save(arguments.output)
-    logger.info("%s: %d translations of each of %s words", arguments.output, arguments.words_per_word, f"{sizes[0]:,}")
+    logger.info("%s: up to %d translations of each of %s words", arguments.output, table.shape[1], f"{sizes[0]:,}")

@@ -114,8 +114,11 @@ def _divide(paths, chosen, directory):
                 for part, file in enumerate((training, dev)):
                     if choice in (None, bool(part)):
                         file.write(line.encode() + b"\n")
-                        counts[part] += 1
+                        counts[part] += choice is not None
         logger.info("%s: %s lines to train on, %s held out", path, f"{counts[0]:,}", f"{counts[1]:,}")
-        for paths_of_part, output in zip(divided, outputs, strict=True):
-            paths_of_part.append(output)
+        for paths_of_part, output, count in zip(divided, outputs, counts, strict=True):
+            if count:  # a file may give no line to a part
+                paths_of_part.append(output)
+            else:
+                output.unlink()
     return divided

@@ -128,6 +128,8 @@ class ExampleDataset:
                 place = f"{path}, line {number}"
                 try:
                     text = _decode(line)
+                    if "\r" in text:
+                        raise UserError("a carriage return within the line: end lines with line feeds")
                     if read_line is None:
                         read_line, has_header = self.task.file_format(path, text)
                         self._line_readers.append(read_line)
@@ -160,7 +162,7 @@ def _open(path: Path) -> BinaryIO:
         file = open(path, "rb")  # noqa: SIM115 (the caller closes it)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
-    if path.suffix == ".gz" or not file.seekable():
+    if path.suffix in (".gz", ".zst") or not file.seekable():
         file.close()
         raise UserError(f"{path}: compressed, or no file on a disk: examples are read in any order, so unpack it first")
     return file

@@ -96,7 +96,8 @@ def vectors_size(path: str | Path) -> int:
 
 
 def _read_text(path: Path, vocabulary: Mapping[str, int]) -> Iterator[tuple[str, np.ndarray]]:
-    """The words of the vocabulary in the file, with their vectors. GloVe's words that contain spaces are skipped."""
+    """The words of the vocabulary in the file, with their vectors. GloVe's words that contain spaces are
+    skipped, of which none may be the first."""
     size = None
     lines = log_progress(read_lines(path), f"{path}, reading", count_lines(path))
     for number, line in enumerate(lines, start=1):
@@ -111,7 +112,8 @@ def _read_text(path: Path, vocabulary: Mapping[str, int]) -> Iterator[tuple[str,
             raise UserError(f"{path}, line {number}: {values} values after the word, but the first has {size}")
         if word in vocabulary and values == size:
             try:
-                vector = np.array(rest.split(" "), np.float32)
+                with np.errstate(over="ignore"):
+                    vector = np.array(rest.split(" "), np.float64).astype(np.float32)
             except ValueError as error:
                 raise UserError(f"{path}, line {number}: the values after the word are not all numbers") from error
             _require_finite(vector, path, number)
@@ -140,8 +142,10 @@ def _load(path: Path) -> np.ndarray:
         raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
     except Exception as error:  # a broken header makes NumPy raise errors of many types
         raise UserError(f"{path}: not a NumPy array: {error}") from error
-    if rows.ndim != 2 or rows.dtype.kind != "f":
-        raise UserError(f"{path}: holds {rows.dtype} {list(rows.shape)}; it must be floats [words, size]")
+    if rows.ndim != 2 or rows.dtype.kind != "f" or not rows.shape[1]:
+        raise UserError(
+            f"{path}: holds {rows.dtype} {list(rows.shape)}; it must be floats [words, size]; size is 1 or more"
+        )
     return rows
 
 

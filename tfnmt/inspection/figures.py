@@ -40,7 +40,8 @@ def plain_text() -> Any:
 
 def save(figure: Figure, path: str | Path) -> None:
     """Write a figure as the ending of the path says (.png, .svg, .pdf). The same figure gives the same bytes."""
-    options: dict[str, Any] = {"metadata": {"Date": None}} if str(path).endswith(".svg") else {}
+    date = {".svg": "Date", ".pdf": "CreationDate"}.get(Path(path).suffix)
+    options: dict[str, Any] = {"metadata": {date: None}} if date else {}
     with matplotlib.rc_context({"svg.hashsalt": "tfnmt"}):
         figure.savefig(path, dpi=120, **options)
 

@@ -83,10 +83,15 @@ def principal_components(vectors: np.ndarray, count: int = 2) -> tuple[np.ndarra
     Returns:
         (projected [examples, count], explained [count]): the vectors along those directions, and the share of the
         variance that each direction explains.
+
+    Raises:
+        UserError: all vectors are equal.
     """
     centred = vectors - vectors.mean(axis=0)
     left, singular, _ = np.linalg.svd(centred, full_matrices=False)
     variance = singular**2
+    if not variance.any():
+        raise UserError("all sentences are the same to the model; their words may not be in its vocabulary")
     return left[:, :count] * singular[:count], variance[:count] / variance.sum()
 
 
@@ -116,7 +121,7 @@ def group_figures(vectors: np.ndarray, groups: ArrayLike) -> dict[str, float]:
         to_group = {g: distances[i, others[groups[others] == g]].mean() for g in set(groups)}
         a = to_group.pop(group)
         b = min(to_group.values())
-        silhouettes.append((b - a) / max(a, b))
+        silhouettes.append((b - a) / max(a, b) if max(a, b) else 0.0)
     return {
         "mean_rank": float(np.mean(ranks)),
         "best_rank": float(np.mean(best)),

@@ -95,8 +95,8 @@ def shift_reduce_steps(words: Sequence[str], transitions: Sequence[int]) -> list
 def draw_shift_reduce(words: Sequence[str], transitions: Sequence[int]) -> Figure:
     """A figure with a row for each step: the stack at the left, the buffer at the right."""
     steps = shift_reduce_steps(words, transitions)
-    stack_width = max(sum(_width(entry) + 0.1 for entry in stack) for _, stack, _ in steps)
-    buffer_width = sum(_width(word) + 0.1 for word in words)
+    stack_width = max(2.6, *(sum(_width(entry) + 0.1 for entry in stack) for _, stack, _ in steps))  # for the heading
+    buffer_width = max(2.4, sum(_width(word) + 0.1 for word in words))
     figure = new_figure(stack_width + buffer_width + 2.5, 0.5 * len(steps) + 0.7)
     axes = figure.add_subplot(xlim=(-1.7, stack_width + buffer_width + 0.6), ylim=(len(steps) - 0.4, -1.1))
     axes.axis("off")

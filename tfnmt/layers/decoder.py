@@ -48,6 +48,9 @@ class Decoder(keras.layers.Layer):
         embedding_dropout, state_dropout, output_dropout: fractions dropped of the words' vectors, of z in its
             product with U, and of what the logits are computed from; one mask for all times
             (Gal & Ghahramani 2016).
+
+    Raises:
+        ValueError: a cell or an attention that there is not, or options that do not go together.
     """
 
     def __init__(
@@ -75,6 +78,17 @@ class Decoder(keras.layers.Layer):
         **options: Any,
     ):
         super().__init__(**options)
+        if cell not in CELLS or attention not in ATTENTIONS:
+            names = f"cell is one of {', '.join(CELLS)}, attention one of {', '.join(ATTENTIONS)}"
+            raise ValueError(f"cell={cell!r}, attention={attention!r}: {names}")
+        if (input_feeding or tied_embeddings) and not deep_output:
+            raise ValueError("input_feeding and tied_embeddings need deep_output")
+        if tied_embeddings and output_units not in (None, embedding_size):
+            raise ValueError(
+                f"output_units={output_units}: tied_embeddings need embedding_size={embedding_size}, or None"
+            )
+        if attend_first and (attention == "none" or layers > 1 or conditional or input_feeding):
+            raise ValueError("attend_first needs attention and one layer, and neither conditional nor input_feeding")
         new_cell = CELLS[cell]
         self.E = Embedding(vocabulary_size, embedding_size, name="E")
         self.attention = self.second = self.readout = None

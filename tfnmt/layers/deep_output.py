@@ -19,10 +19,15 @@ class DeepOutput(keras.layers.Layer):
     Args:
         units: size of t_i.
         activation: "tanh" or "maxout".
+
+    Raises:
+        ValueError: the activation is another.
     """
 
     def __init__(self, units: int, activation: str = "tanh", **options: Any):
         super().__init__(**options)
+        if activation not in ("tanh", "maxout"):
+            raise ValueError(f"activation={activation!r}: allowed are tanh and maxout")
         self.units = units
         self.activation = activation
 

@@ -34,7 +34,7 @@ class RNN(keras.layers.Layer):
         TypeError: the cell is of another kind.
     """
 
-    stateful = False  # asked for by keras.layers.Bidirectional
+    stateful, states = False, None  # asked for by keras.layers.Bidirectional
 
     def __init__(
         self,
@@ -61,6 +61,13 @@ class RNN(keras.layers.Layer):
         """`sequences_shape`: [batch, time, input_size]."""
         if not self.cell.built:
             self.cell.build((sequences_shape[0], sequences_shape[2]))
+
+    def compute_output_shape(self, sequences_shape: tuple, initial_state_shape: Any = None) -> Any:
+        """The shape of what `call` returns, which a functional model asks for."""
+        batch, time, _ = sequences_shape
+        state = (batch, self.cell.units)
+        read = (batch, time, self.cell.units) if self.return_sequences else state
+        return (read, *[state] * self.cell.number_of_states) if self.return_state else read
 
     def call(
         self,

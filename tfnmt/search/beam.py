@@ -21,6 +21,7 @@ class BeamConfiguration(Configuration):
         1.0,
         description="α of the length that log-probabilities are divided by; 0, as in greedy search: plain sums",
         ge=0,
+        le=10,
     )
     length_norm: Literal["length", "gnmt"] = Field("length", description="|y|^α, or ((5 + |y|) / 6)^α (Wu et al. 2016)")
     coverage_penalty: float = Field(

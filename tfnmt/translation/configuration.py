@@ -91,7 +91,7 @@ class TranslatorConfiguration(Configuration):
     )
     maximum_source_length: int = Field(
         400,
-        description="tokens of a source sentence that are read; what is longer is cut, with a warning",
+        description="tokens of a source sentence that are read; what is longer is cut, of which commands warn",
         ge=1,
         le=100_000,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from tfnmt.configuration import require
 from tfnmt.data.lines import batch_lines
 from tfnmt.devices import on_cpu
 from tfnmt.errors import UserError
@@ -103,6 +104,9 @@ class Scorer(tf.Module):
     ) -> list[Scored]:
         """Score lists of strings, those of similar length together; `advance` is called after each batch with the
         number of its pairs."""
+        require(
+            len(sources) == len(translations), "translations", len(translations), f"as many as sources: {len(sources)}"
+        )
         order = sorted(range(len(sources)), key=lambda i: len(translations[i]))
         scored: list[Any] = [None] * len(sources)
         for batch in _batches(order, [len(text) for text in translations], batch_size):

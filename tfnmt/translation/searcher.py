@@ -104,7 +104,7 @@ class Searcher(tf.Module):
         texts = truncate(texts, ensemble.maximum_source_length)
         source = ensemble.source_ids(texts)
         prefix = None if prefixes is None else _ids(ensemble.target_tokenizer, prefixes)
-        maximum_lengths = self._maximum_lengths(source, prefix)
+        maximum_lengths = self._maximum_lengths(source, prefix, beyond_prefix=0 if alternatives is None else 1)
         candidates = self.shortlist.candidates(source, self._banned, prefix) if self.shortlist else None
         dtype = "bfloat16" if c.precision == "bfloat16" else None
         is_greedy = c.method != "sample" and c.hypotheses == 1 and not c.coverage_penalty
@@ -166,6 +166,14 @@ class Searcher(tf.Module):
         Returns:
             A `Translations` for each text, of arrays [n, ...] without the batch's dimension.
         """
+        require(not isinstance(texts, str), "texts", texts, "a list of strings")
+        require(batch_size >= 1, "batch_size", batch_size, "a whole number from 1")
+        require(
+            prefixes is None or len(prefixes) == len(texts),
+            "prefixes",
+            len(prefixes or ()),
+            f"as many as texts: {len(texts)}",
+        )
         function = self.function(prefixes is not None)
         function.get_concrete_function()  # traced here, not by several threads at once
         sides = [texts] if prefixes is None else [texts, prefixes]
@@ -198,13 +206,13 @@ class Searcher(tf.Module):
             require(len(tokens) == 1 and tokens[0] != UNKNOWN, "banned_words", word, allowed)
         return [token for (token,) in ids]
 
-    def _maximum_lengths(self, source, prefix):
+    def _maximum_lengths(self, source, prefix, beyond_prefix):
         """Tokens of each translation at most, int32 [batch]: 0 for a source without words."""
         c = self.configuration
         words = tf.reduce_sum(tf.cast(_is_word(source), tf.int32), axis=1)
         lengths = tf.cast(c.maximum_length_factor * tf.cast(words, tf.float32), tf.int32) + c.maximum_length_offset
         if prefix is not None:
-            lengths = tf.maximum(lengths, tf.math.count_nonzero(prefix, axis=1, dtype=tf.int32))
+            lengths = tf.maximum(lengths, tf.math.count_nonzero(prefix, axis=1, dtype=tf.int32) + beyond_prefix)
         return tf.where(words == 0, 0, lengths)
 
     def _constraints(self, maximum_lengths, banned):

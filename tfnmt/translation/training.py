@@ -7,6 +7,7 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
+from tfnmt.configuration import require
 from tfnmt.data.dev_split import SPLIT, split_pairs
 from tfnmt.data.pair_batches import evaluation_batches
 from tfnmt.data.parallel import ParallelFiles
@@ -144,8 +145,10 @@ def _train(directory, preset, record, training_files, dev_files, resuming, sessi
 def _record(directory, training_files, dev_files, resuming, command):
     """The `RunRecord` of a run that begins or goes on with these files, after a check of them."""
     if resuming:
+        require(not isinstance(dev_files, int), "dev_files", dev_files, "None to resume: the run has its files")
         return resumed_record(directory, *(files and files.paths() for files in (training_files, dev_files)))
     if isinstance(dev_files, int):
+        require(training_files is not None, "dev_files", dev_files, "a number only with training_files to hold out of")
         training_files.check()
         training_files, dev_files = (
             ParallelFiles(*paths) for paths in split_pairs(training_files.paths(), dev_files, directory / SPLIT)

@@ -82,5 +82,7 @@ def test_lines_that_are_no_text_are_empty_and_the_others_stay():
 
 def test_a_script_that_unicode_has_not():
     check_script("Han")
-    with pytest.raises(UserError, match="script 'German': Unicode has none"):
-        check_script("German")
+    check_script(None)
+    for name in ("German", "", "L", "Lu", "Any"):
+        with pytest.raises(UserError, match=f"script '{name}': Unicode has none"):
+            check_script(name)

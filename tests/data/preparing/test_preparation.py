@@ -80,4 +80,12 @@ def test_the_tokenizers_of_a_classifier_are_of_no_use(tmp_path):
     (tmp_path / "pairs.tsv").write_text("a\tb\n")
     model = find_model("sample-spinn")
     with pytest.raises(UserError, match=f"{model}: is no translator, but a classifier"):
-        call("prepare", "--output", tmp_path / "records", "--source", tmp_path / "pairs.tsv", "--tokenizers", "sample-spinn")
+        call(
+            "prepare",
+            "--output",
+            tmp_path / "records",
+            "--source",
+            tmp_path / "pairs.tsv",
+            "--tokenizers",
+            "sample-spinn",
+        )

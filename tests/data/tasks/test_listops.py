@@ -103,6 +103,15 @@ def test_lengths_are_as_probable_as_drawn_ones():
     np.testing.assert_allclose(Lengths(LIST_PROBABILITY, (2, 3), 2, 17)._of_several[-1][1], expected, atol=1e-12)
 
 
+def test_more_arguments_than_words_cost_nothing():
+    """They take their share of the probability, and no expression has them."""
+    many, few = (Lengths(LIST_PROBABILITY, (2, most), 2, 9) for most in (10**9, 9))
+    assert len(many._of_several[-1]) == len(few._of_several[-1]) == 10
+    assert many.draw(random.Random(1), 2, 9) is not None
+    none = Lengths(LIST_PROBABILITY, (20, 30), 2, 9)
+    np.testing.assert_array_equal(none._of_several[-1][1], 0.75 * np.eye(1, 10, 1)[0])
+
+
 def test_expressions_of_one_length_have_all_shapes_with_their_probability():
     lengths, rng = Lengths(LIST_PROBABILITY, (2, 3), 2, 17), random.Random(1)
     of_length = Counter(shape(draw_of_length(rng, lengths, 2, 8)) for _ in range(4000))

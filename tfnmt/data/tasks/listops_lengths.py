@@ -29,14 +29,14 @@ class Lengths:
     def __init__(self, list_probability: float, arguments: tuple[int, int], levels: int, most_words: int):
         self._fewest, most = arguments
         digit = np.eye(1, most_words + 1, 1)[0]
-        self._of_several = []  # for l levels: p_l^k [k, n], of 0 to the most arguments
+        self._of_several = []  # for l levels: p_l^k [k, n], of 0 to the most arguments that n can have
         one = digit
         for _ in range(levels + 1):
             several = [np.eye(1, most_words + 1)[0]]
-            for _ in range(most):
+            for _ in range(min(most, most_words)):  # of more arguments no expression has so few words
                 several.append(np.convolve(several[-1], one)[: most_words + 1])
             self._of_several.append(np.stack(several))
-            lists = np.mean(several[self._fewest :], axis=0)
+            lists = self._of_several[-1][self._fewest :].sum(axis=0) / (most - self._fewest + 1)
             one = (1 - list_probability) * digit
             one[2:] += list_probability * lists[:-2]
 
