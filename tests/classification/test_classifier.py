@@ -281,6 +281,8 @@ def test_errors_name_the_text():
         with pytest.raises(UserError) as caught:
             model.classify(["( a b )", text])
         assert str(caught.value).startswith(complaint)
+    with pytest.raises(UserError, match="text 2: 1 brackets are never closed"):
+        model.classify(["( a b )", "( a b"], batch_size=1)
     pairs = made("bag", "snli")
     for text in ("dogs", "ab", ("a", "b", "c"), ("a", 1)):
         with pytest.raises(UserError, match="text 2: is .*; this model reads a pair of texts"):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.classification.test_classifier import made
 from tests.commands.calls import call
 from tfnmt.averaging import average_checkpoints
 from tfnmt.classification.classifier import Classifier
@@ -95,3 +96,9 @@ def test_what_is_trained_without_broken_trees_is_evaluated_without_them(encoder,
     if encoder == "spinn-pi-nt":
         with pytest.raises(UserError, match=r"line 6: .*; broken_trees=skip \(to evaluate, --broken-trees skip\)"):
             call(*command)
+
+
+def test_single_words_have_perfect_parses(tmp_path):
+    (tmp_path / "data.tsv").write_text("1\ta\n2\tb\n")
+    figures, _ = evaluate_classifier(made("rl-spinn", "listops"), [tmp_path / "data.tsv"])
+    assert figures["transition_accuracy"] == figures["parse_f1"] == 1.0

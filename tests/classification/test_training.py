@@ -9,6 +9,7 @@ import pytest
 import tfnmt
 from tfnmt.classification.presets import CLASSIFIER_PRESETS, ClassifierPreset
 from tfnmt.classification.training import train_classifier
+from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.inspection.classification_callbacks import tensorboard_callbacks
@@ -207,3 +208,23 @@ def test_vectors_of_no_size_are_told_of_their_file(files, tmp_path):
     np.save(tmp_path / "w.npy", np.zeros([2, 0], np.float32))
     with pytest.raises(UserError, match=r"w.npy: holds float32 \[2, 0\]; it must be floats \[words, size\]; size is 1"):
         train_classifier(tmp_path / "model", small("encoder=bag"), *files, vectors=tmp_path / "w.npy")
+
+
+@pytest.fixture
+def with_zebra(files, tmp_path):
+    """The same files, with a word in the dev pairs that the training pairs have not."""
+    dev = tmp_path / "dev.jsonl"
+    dev.write_text(files[1][0].read_text(encoding="utf-8").replace("a ", "zebra ", 1), encoding="utf-8")
+    return files[0], [dev]
+
+
+def test_words_of_dev_files_are_not_learned(with_zebra, tmp_path):
+    model, _ = train_classifier(tmp_path / "model", small("encoder=bag", "steps=1"), *with_zebra)
+    assert set(model.tokenizer.vocabulary()) == set(ExampleDataset(TASKS["snli"], with_zebra[0]).word_counts)
+
+
+def test_words_of_dev_files_have_vectors(with_zebra, tmp_path):
+    (tmp_path / "vectors.txt").write_text("zebra 1 0 1\n", encoding="utf-8")
+    preset = small("encoder=bag", "trained_embeddings=false", "steps=1")
+    model, _ = train_classifier(tmp_path / "model", preset, *with_zebra, vectors=tmp_path / "vectors.txt")
+    assert "zebra" in model.tokenizer.vocabulary()

@@ -4,13 +4,17 @@ import io
 import json
 import re
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import yaml
 
 import tfnmt
+from tests.classification.test_outcomes import outcomes
 from tests.commands.calls import call
+from tfnmt.classification.outcomes import mcnemar
 from tfnmt.classification.presets import CLASSIFIER_PRESETS
 from tfnmt.commands import train_classifier
 from tfnmt.commands.train_classifier import chosen_files
@@ -110,3 +114,36 @@ def test_files_are_named_together():
     with pytest.raises(UserError, match="--words: means nothing without --vectors"):
         options = ["--train", "F", "--dev", "F", "--words", "F"]
         call("train-classifier", "--output", "O", "--task", "sst", "--encoder", "bag", *options)
+
+
+def test_training_has_the_files_asked_for(tmp_path, monkeypatch):
+    def train(*given):
+        raise UserError(str(given[2:6]))
+
+    monkeypatch.setattr("tfnmt.classification.training.train_classifier", train)
+    options = ["--output", tmp_path / "m", "--task", "sst", "--encoder", "bag", "--no-board"]
+    with pytest.raises(UserError) as caught:
+        call("train-classifier", *options, "--train", "a", "--dev", "b", "--vectors", "v", "--words", "w", "x")
+    assert str(caught.value) == "(['a'], ['b'], 'v', ['w', 'x'])"
+
+
+def test_classifiers_are_compared_with_the_first_if_their_labels_agree(tmp_path, monkeypatch):
+    right = {"one": outcomes([1, 0, 0, 0, 0, 0]), "two": outcomes([0, 1, 1, 1, 1, 1])}
+    labels = {"one": ("a", "b", "c"), "two": ("a", "b", "c"), "other": ("d", "e")}
+
+    def load(path, kind):
+        name = Path(path).name
+        return SimpleNamespace(name=name, configuration=SimpleNamespace(labels=labels[name], task="sst"))
+
+    monkeypatch.setattr(tfnmt, "load", load)
+    evaluate = "tfnmt.classification.evaluation.evaluate_classifier"
+    monkeypatch.setattr(evaluate, lambda model, *_: ({}, right[model.name]))
+    one, two, other = (tmp_path / name for name in labels)
+    for path in (one, two, other):
+        path.mkdir()
+    command = ["evaluate-classifier", "--data", "f", "--json", "--model", one]
+    of_one, of_two = json.loads(call(*command, two)).values()
+    expected = mcnemar(right["one"], right["two"])
+    assert "mcnemar_p" not in of_one and of_two["mcnemar_p"] == pytest.approx(expected) and expected < 1
+    with pytest.raises(UserError, match="other: its task has other labels than that of .*one"):
+        call(*command, other)

@@ -53,3 +53,9 @@ def test_what_is_wrong_is_one_line(tmp_path, text, message):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(UserError, match="nowhere.yaml: cannot be read: No such file or directory"):
         configured(PRESETS["tiny"], tmp_path / "nowhere.yaml")
+
+
+def test_a_newer_format_is_refused(tmp_path):
+    (tmp_path / "config.yaml").write_text("format: 999\ntraining: {epochs: 1}\n")
+    with pytest.raises(UserError, match="in format 999; .* reads up to format"):
+        configured(PRESETS["tiny"], tmp_path / "config.yaml")

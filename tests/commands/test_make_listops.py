@@ -46,3 +46,8 @@ def test_a_seed_is_not_negative_since_python_draws_the_same_for_it_as_without_th
     with pytest.raises(SystemExit) as ended:
         call(command, "--output", "never", "--seed", -1)
     assert ended.value.code == 2 and "--seed: -1 is not a whole number from 0" in capsys.readouterr().err
+
+
+def test_levels(tmp_path):
+    call("make-listops", "--output", tmp_path / "flat", "--count", 40, "--seed", 2, "--levels", 1)
+    assert max(line.count("[") for line in (tmp_path / "flat").read_text().splitlines()) == 1

@@ -434,3 +434,20 @@ def test_sizes_are_whole_numbers_from_1(verb, option, value, to, capsys):
         call(verb, "--model", "absent", option, value)
     complaint = f"error: argument {option}: {value} is not a whole number from 1{to}; --help lists all options\n"
     assert (ended.value.code, capsys.readouterr()) == (2, ("", complaint))
+
+
+def test_evaluation_has_the_options_asked_for(tmp_path, monkeypatch):
+    asked, module = [], "tfnmt.translation.evaluation"
+    monkeypatch.setattr(tfnmt, "load", lambda *_: None)
+    monkeypatch.setattr(f"{module}.evaluate_translator", lambda *_, **named: asked.append(named) or ({"bleu": 1.0}, []))
+    monkeypatch.setattr(f"{module}.read_references", lambda *_: ([], []))
+    significance = "tfnmt.translation.significance.compare_translations"
+    monkeypatch.setattr(significance, lambda *_, **named: asked.append(named) or {})
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    options = ["--source", "a.tsv", "--beam-size", 2, "--batch-size", 3, "--length-penalty", 0.5]
+    options += ["--bleu-tokenize", "intl", "--bleu-lowercase"]
+    call("evaluate-translator", "--model", tmp_path / "one", tmp_path / "two", *options)
+    scoring = {"tokenize": "intl", "lowercase": True}
+    search = {"beam_size": 2, "batch_size": 3, "length_penalty": 0.5}
+    assert asked == [search | scoring, search | scoring, scoring]

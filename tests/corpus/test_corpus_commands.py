@@ -16,6 +16,7 @@ from tfnmt.corpus.pool import finished, room_for
 from tfnmt.data.lines import create_lines, open_lines
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
+from tfnmt.pretrained import find_model
 from tfnmt_programs.soak.processes import replicas
 
 SEARCH = ["--method", "greedy", "--scores", "--batch-size", 16]
@@ -148,3 +149,12 @@ def test_room_is_on_one_node():
     assert room_for([node(CPU=2.0), node(CPU=5.0), node(memory=1.0)], 2) == (False, 3)
     assert room_for([node(CPU=8.0, GPU=2.0), node(CPU=8.0), node(CPU=1.0, GPU=4.0)], 1) == (True, 3)
     assert room_for([node(CPU=8.0), {"Alive": False, "Resources": {"CPU": 8.0}}], 4) == (False, 2)
+
+
+def test_a_task_has_the_options_asked_for(tmp_path, monkeypatch):
+    tasks = []
+    monkeypatch.setattr("tfnmt.corpus.process.process_corpus", lambda task, *_: tasks.append(task) or 0)
+    (tmp_path / "in").write_text("a\n")
+    options = ["--model", find_model("sample-spinn"), "--input", tmp_path / "in", "--output", tmp_path / "out"]
+    call("parse-corpus", *options, "--batch-size", 3, "--maximum-words", 5)
+    assert (tasks[0].batch_size, tasks[0].maximum_words) == (3, 5)

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from tfnmt.data.lines import batch_lines, decode_lines
+from tfnmt.data.lines import batch_lines, create_lines, decode_lines
 from tfnmt.errors import UserError
 
 
@@ -36,3 +36,10 @@ def test_lines_before_an_error_come_first(good):
         for batch in batches:
             given += batch
     assert given == ["a"] * good
+
+
+def test_the_same_lines_give_the_same_gz(tmp_path):
+    """No time stands in it, and no name."""
+    with create_lines(tmp_path / "a.gz") as file:
+        file.write(b"a\n")
+    assert (tmp_path / "a.gz").read_bytes()[3:8] == bytes(5)

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tests.data.records import write_records
 from tests.data.test_pair_batches import NUMBERS, PAIRS, TOKENIZER, as_lists, dataset, sources
+from tfnmt.data import record_batches as module
 from tfnmt.data.batching_configuration import BatchingConfiguration
 from tfnmt.data.pair_batches import count_dropped, training_batches
 from tfnmt.data.record_batches import count_dropped_records, read_ids, record_batches
@@ -124,9 +125,10 @@ def test_what_is_wrong_with_records_is_one_line(tmp_path):
         as_lists(record_batches(records, CONFIGURATION, 1))
     with pytest.raises(UserError, match=f"{shard.name}: a record is broken"):
         list(read_ids(records, 64))
-    shard.write_bytes(content[:-1])
-    with pytest.raises(UserError, match=f"{shard.name}: has .* bytes instead of"):
-        records.check()
+    for other in (content[:-1], content + b"x"):
+        shard.write_bytes(other)
+        with pytest.raises(UserError, match=f"{shard.name}: has .* bytes instead of"):
+            records.check()
     shard.unlink()
     with pytest.raises(UserError, match=f"{shard.name}: is missing"), records.broken_shards_named():
         as_lists(record_batches(records, CONFIGURATION, 1))
@@ -159,3 +161,12 @@ def test_a_record_is_an_example_of_ids_and_their_numbers(one_shard):
         "lengths": [1, 1],
     }
     assert np.sum([shard.pairs for shard in one_shard.index.shards]) == one_shard.index.pairs == len(PAIRS)
+
+
+def test_the_order_of_the_shards_is_drawn(shards, monkeypatch):
+    monkeypatch.setattr(module, "_SHARDS_AT_ONCE", 1)
+    first_shards = set()
+    for epoch in range(4):
+        inputs, _ = next(iter(record_batches(shards, CONFIGURATION.replace(shuffle_buffer=1), 1, epoch)))
+        first_shards.add((int(inputs["source"][0, 0]) - 4) // 40)
+    assert len(first_shards) > 1

@@ -111,3 +111,15 @@ def test_what_has_no_subwords_to_draw_is_refused(tokenizer):
         check_sampling(files, (tokenizer, words), sampling)
     with pytest.raises(UserError, match="allowed is none with batch_by=tokens"):
         BatchingConfiguration(subword_sampling=0.1, batch_by="tokens")
+
+
+def test_the_order_of_batches_is_drawn(tokenizer):
+    """Of the same subwords, for almost none are drawn."""
+    first, second = (
+        [
+            max(len(source[0]), len(labels[0]))
+            for source, _, labels in as_lists(batches_of(tokenizer, PAIRS[:100], epoch=epoch, subword_sampling=1e-6))
+        ]
+        for epoch in (0, 1)
+    )
+    assert sorted(first) == sorted(second) and first != second

@@ -11,6 +11,7 @@ from tensorboard.plugins.hparams import plugin_data_pb2
 
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import sample_pairs
+from tfnmt.inspection import tensorboard as module
 from tfnmt.inspection.tensorboard import TrainingSummaries
 from tfnmt.inspection.translation_callbacks import TranslationSummaries, tensorboard_callbacks
 from tfnmt.translation.presets import PRESETS
@@ -151,3 +152,14 @@ def test_settings_of_any_kind_can_be_shown():
     summaries = TrainingSummaries("unused", dict(PRESETS["multi30k"].training))
     assert summaries.settings["steps"] == "None"
     assert summaries.settings["epochs"] == PRESETS["multi30k"].training.epochs
+
+
+def test_words_a_second_since_the_last_point(tmp_path, monkeypatch):
+    times = iter([10.0, 14.0])
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    metric, summaries = SimpleNamespace(words=100.0), TrainingSummaries(tmp_path, {})
+    summaries.set_model(SimpleNamespace(metrics=[metric]))
+    summaries.on_epoch_begin(0)
+    assert summaries._words_per_second() == {}
+    metric.words = 300.0
+    assert summaries._words_per_second() == {"words_per_second": 50.0}

@@ -4,6 +4,7 @@ import gc
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from matplotlib.figure import Figure
 
 from tfnmt.errors import UserError
@@ -17,7 +18,7 @@ from tfnmt.inspection.summary_vectors import (
     read_groups,
     summary_vectors,
 )
-from tfnmt.text.tokenizers import WordTokenizer
+from tfnmt.text.tokenizers import END, WordTokenizer
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.searcher import Searcher
 from tfnmt.translation.translator import Translator
@@ -137,3 +138,10 @@ def test_no_attention_is_said_in_one_line():
         attention_matrices(model_of(attention="none", conditional=False), ["a"])
     with pytest.raises(UserError, match="a sentence is empty"):
         attention_matrices(model_of(), ["a", " "])
+
+
+def test_even_what_would_end_at_once_has_a_word():
+    model = model_of()
+    model.decoder.b.assign(100.0 * tf.one_hot(END, 7))
+    ((_, target, alpha),) = attention_matrices(model, ["a b"])
+    assert len(target) == len(alpha) == 1

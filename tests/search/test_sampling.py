@@ -7,7 +7,7 @@ import tensorflow as tf
 from tests.search.fake_models import END, PLACES, START, FakeModel, check_same, in_numpy, words_of
 from tests.search.test_greedy import greedy
 from tfnmt.errors import UserError
-from tfnmt.search.sampling import SampleConfiguration, sample
+from tfnmt.search.sampling import SampleConfiguration, _gumbel_noise, sample
 from tfnmt.search.step import NEG_INF
 
 
@@ -158,3 +158,9 @@ def test_as_few_words_as_have_the_probability_together():
 def test_a_configuration_that_makes_no_sense(options):
     with pytest.raises(UserError, match=f"{list(options)[0]}=.*: allowed is"):
         SampleConfiguration(**options)
+
+
+def test_noise_is_finite():
+    """Or else a token that is banned would be drawn now and then."""
+    noise = _gumbel_noise(tf.cast(tf.range(2**24)[:, tf.newaxis], tf.uint32), tf.zeros([2**24, 1], tf.int32))
+    assert np.isfinite(noise).all()

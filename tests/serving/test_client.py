@@ -6,12 +6,14 @@ import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import grpc
 import pytest
 from tensorflow_serving.apis.predict_pb2 import PredictResponse
 
 from tfnmt.errors import UserError
+from tfnmt.serving import retries
 from tfnmt.serving.client import PredictError, connect
 
 
@@ -202,3 +204,32 @@ def test_certificates_are_refused_where_nothing_is_encrypted(scheme, tmp_path):
     (tmp_path / "file.pem").touch()
     with pytest.raises(UserError, match=f"is not encrypted, so .*file.pem says nothing; use {scheme}s://"):
         connect(f"{scheme}://127.0.0.1:9", authorities=tmp_path / "file.pem")
+
+
+def test_it_waits_longer_after_each_failure_and_as_long_as_it_is_told(answering, monkeypatch):
+    waited = []
+    monkeypatch.setattr(retries, "time", SimpleNamespace(monotonic=time.monotonic, sleep=waited.append))
+    url, _ = answering(BUSY, BUSY, BUSY, loading("2"), loading("0"), RIGHT)
+    with connect(url, retries=3) as client:
+        client.predict("m", {"text": ["x"]})
+    bounds = [(0.05, 0.1), (0.1, 0.2), (0.2, 0.4), (2, 3), (0.1, 0.15)]
+    for seconds, (least, most) in zip(waited, bounds, strict=True):
+        assert least <= seconds <= most
+
+
+@pytest.mark.parametrize("status", [429, 502, 503])
+def test_these_are_retried(answering, status):
+    url, left = answering((status, {"error": "busy"}), RIGHT)
+    with connect(url) as client:
+        assert client.predict("m", {"text": ["x"]}) == {"a": ["b"], "c": [1.0]}
+    assert left == []
+
+
+def test_no_proxy_is_between(answering, monkeypatch):
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    url, _ = answering(RIGHT)
+    with connect(url, retries=0) as client:
+        assert client.predict("m", {"text": ["x"]})

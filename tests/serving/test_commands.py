@@ -244,3 +244,36 @@ def test_what_was_exported_for_one_server_goes_with_it(monkeypatch):
     assert not Path(folder).exists()
     with folder_of_servables(SimpleNamespace(model=None, models="saved_models")) as folder:
         assert folder == "saved_models"
+
+
+def test_the_server_has_the_options_asked_for(tmp_path, monkeypatch):
+    asked = []
+
+    def run(folder, options, *_):
+        asked.append((folder, options))
+        raise UserError("enough")
+
+    monkeypatch.setattr("tfnmt.serving.server.run_server", run)
+    (tmp_path / "token").write_text("0123456789abcdef")
+    given = {"max-request-rows": 1, "max-text-tokens": 2, "max-request-tokens": 3, "max-connections": 4}
+    given |= {"max-batch-size": 5, "batch-wait-ms": 6, "max-batch-tokens": 7, "rest-port": 8, "grpc-port": 9}
+    given |= {"host": "::1", "models": tmp_path, "admin-token-file": tmp_path / "token"}
+    with pytest.raises(UserError, match="enough"):
+        call("serve", *(word for name, value in given.items() for word in (f"--{name}", value)), "--access-log")
+    ((folder, options),) = asked
+    limits, batching, address = options.limits, options.batching, options.address
+    assert (limits.request_rows, limits.text_tokens, limits.request_tokens, limits.connections) == (1, 2, 3, 4)
+    assert (batching.max_batch_size, batching.wait_seconds, batching.max_batch_tokens) == (5, 0.006, 7)
+    assert (address.rest_port, address.grpc_port, address.host) == (8, 9, "::1")
+    told = options.admin_token, options.access_log, options.certificate
+    assert (folder, *told) == (str(tmp_path), "0123456789abcdef", True, None)
+
+
+def test_the_client_has_the_options_asked_for(monkeypatch):
+    def connected(*given, **named):
+        raise UserError(f"{given} {named}")
+
+    monkeypatch.setattr("tfnmt.serving.client.connect", connected)
+    with pytest.raises(UserError) as caught:
+        call("client", "--url", "http://a:1", "--model", "m", "--deadline", 7, "--authorities", "a.pem")
+    assert str(caught.value) == "('http://a:1', 7) {'authorities': 'a.pem'}"

@@ -150,3 +150,11 @@ def test_a_port_in_use():
         await server.stop()
 
     asyncio.run(main())
+
+
+def test_a_connection_that_says_nothing_is_closed():
+    async def clients(port, channel, go, server):
+        reader, _ = await asyncio.open_connection("127.0.0.1", port)
+        await asyncio.wait_for(reader.read(), 5)
+
+    served(clients, head_seconds=0.2)

@@ -461,3 +461,11 @@ def test_batching_config_and_overrides(directory):
     assert (options.max_batch_size, options.wait_seconds, options.threads) == (32, 0.005, 2)
     options = batching_options(directory, max_batch_size=1, batch_wait_ms=0.0)
     assert (options.max_batch_size, options.wait_seconds) == (1, 0.0)
+
+
+def test_all_of_batching_config_counts(tmp_path):
+    values = {"max_batch_size": 3, "batch_timeout_micros": 4000, "num_batch_threads": 5, "max_enqueued_batches": 6}
+    text = "".join(f"{name} {{ value: {value} }}\n" for name, value in values.items())
+    (tmp_path / "batching.config").write_text(text)
+    expected = BatchingOptions(max_batch_size=3, wait_seconds=0.004, threads=5, max_enqueued_batches=6)
+    assert batching_options(tmp_path) == expected

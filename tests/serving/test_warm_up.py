@@ -81,3 +81,9 @@ def test_a_file_that_is_cut_short(read):
         if length != len(whole) // 2:
             with pytest.raises(ValueError, match="^tf_serving_warmup_requests: (is cut short|cannot be read)"):
                 read(whole[:length])
+
+
+def test_limits_of_clients_do_not_count(read):
+    two = 'dtype: DT_STRING tensor_shape { dim { size: 2 } } string_val: "a" string_val: "b"'
+    many = log(f'predict_log {{ request {{ inputs {{ key: "text" value {{ {two} }} }} }} }}')
+    assert read([many]) == [("serving_default", [b"a", b"b"])]

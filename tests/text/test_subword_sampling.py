@@ -12,6 +12,8 @@ from tfnmt.text.subword import SubwordTokenizer
 from tfnmt.text.subword_sampling import SubwordSampler
 from tfnmt.text.subword_training import _sample
 from tfnmt.text.tokenizer import UNKNOWN
+from tfnmt.text.tokenizer_configuration import TextConfiguration
+from tfnmt.text.tokenizers import make_tokenizers
 
 TEXT = ["the lowest and the newest", "a wider river", "lower lows, newer news"]
 ODD = ["", " ", "wow ☃☃ w☃ ☃", "▁▁ a▁b", "<s> <unk>", "low\u3000lows"]
@@ -100,4 +102,12 @@ def test_subwords_of_a_large_corpus_are_learned_from_a_sample_that_the_seed_deci
     monkeypatch.setattr(subword_training, "_LARGEST_SAMPLE", 3)
     lines = [f"{letter * 3} {letter * 2}" for letter in "abcdefghij"]
     first, again, other = (SubwordTokenizer.train(lines, 12, "bpe", seed=seed).model for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_the_seed_of_a_run_decides_it_too(monkeypatch):
+    monkeypatch.setattr(subword_training, "_LARGEST_SAMPLE", 3)
+    lines = [f"{letter * 3} {letter * 2}" for letter in "abcdefghij"]
+    c = TextConfiguration(tokenizer="bpe", vocabulary_size=12, joint_vocabulary=False)
+    first, again, other = (make_tokenizers(c, iter(lines), iter(lines), seed)[1].model for seed in (1, 1, 2))
     assert first == again != other

@@ -1,10 +1,12 @@
 """Tokenizers: round trips of text, in the graph, through files, in a SavedModel, and after a seed is set."""
 
+import io
 import json
 import unicodedata
 from collections import Counter
 
 import pytest
+import sentencepiece
 import tensorflow as tf
 
 from tfnmt.configuration import from_json
@@ -333,3 +335,17 @@ def test_a_configuration_decides_whether_case_counts(kind):
         tokenizer, _ = make_tokenizers(configuration, iter(lines), iter(lines), seed=1)
         upper, lower = tokenizer.encode(tf.constant(["The Dog", "the dog"])).to_list()
         assert (upper == lower) == lowercase
+
+
+def test_a_model_with_other_special_ids_is_refused():
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(["a b c"] * 9), model_writer=model, vocab_size=8, hard_vocab_limit=False, minloglevel=2
+    )
+    with pytest.raises(UserError, match=r"start and end are \(-1, 0, 1, 2\), not 0, 1, 2 and 3"):
+        SubwordTokenizer(model.getvalue())
+
+
+def test_apostrophes_of_both_kinds_are_within_words():
+    tokenizer = WordTokenizer(["a"], split_punctuation=True)
+    assert tokenizer.surface_forms(["dog\u2019s dog's"]).to_list() == [["dog\u2019s".encode(), b"dog's"]]

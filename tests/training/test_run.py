@@ -478,3 +478,17 @@ def test_other_data_are_refused(tmp_path, monkeypatch):
     monkeypatch.setitem(globals(), "BATCHES", 6)
     with pytest.raises(UserError, match="started on data of 7 batches an epoch, not 6; resume it with the same files"):
         start(tmp_path, resume=True)
+
+
+def test_a_resumed_epoch_is_shown_whole(tmp_path, monkeypatch):
+    start(tmp_path, epochs=1, steps=3)
+    stream = io.StringIO()
+    monkeypatch.setattr(data_progress, "_SECONDS_DRAWN", 0.0)
+    monkeypatch.setattr(data_progress.TerminalHandler, "shown", data_progress.TerminalHandler(stream))
+    start(tmp_path, resume=True, epochs=1)
+    assert "epoch 1 of 1: 7 of 7 batches" in stream.getvalue()
+
+
+def test_few_updates_that_were_asked_for_are_not_told(tmp_path, logged):
+    start(tmp_path, epochs=30, steps=3, warmup_steps=8)
+    assert not [line for line in logged() if line.startswith("most of the")]

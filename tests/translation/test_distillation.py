@@ -139,3 +139,23 @@ def test_distill_leaves_the_one_where_the_other_does_not_fit(files, full, tmp_pa
     with pytest.raises(UserError, match=rf"^/dev/full: cannot be written \(No space.*; name another --output-{full}$"):
         call("distill", *options, "--output-source", outputs["source"], "--output-target", outputs["target"])
     assert old.read_text() == "old"
+
+
+def test_of_short_sentences_too_the_nearest_is_found(files):
+    for path, text in zip(files, ("Yes .\n", "Ja .\n", "0 ||| Nein . ||| -0.1\n0 ||| Ja . ||| -0.2\n"), strict=True):
+        path.write_text(text)
+    *_, nearest = distilled_pairs(ParallelFiles(*files[:2]), files[2])
+    assert nearest == ("Yes .", "Ja .")
+
+
+def test_distill_takes_the_tokenization_asked_for(files, tmp_path):
+    n_best = "0 ||| Ein Hund rennt. ||| -0.1\n0 ||| Ein Hund rennt los . ||| -0.2\n"
+    for path, text in zip(files, ("A dog runs .\n", "Ein Hund rennt .\n", n_best), strict=True):
+        path.write_text(text)
+    command = ["distill", "--source", files[0], "--target", files[1], "--n-best", files[2]]
+    command += ["--output-source", tmp_path / "s", "--output-target", tmp_path / "t"]
+    nearest = {}
+    for tokenize in ("13a", "none"):
+        call(*command, "--bleu-tokenize", tokenize)
+        nearest[tokenize] = (tmp_path / "t").read_text().splitlines()[-1]
+    assert nearest == {"13a": "Ein Hund rennt.", "none": "Ein Hund rennt los ."}

@@ -118,3 +118,15 @@ def test_files_are_checked(model, tmp_path):
     files = write(tmp_path, ["a", "b"], ["a"])
     with pytest.raises(UserError, match="line-aligned files must have the same number"):
         evaluate_translator(model, files)
+
+
+def test_both_searches_have_the_options_asked_for(model, tmp_path, monkeypatch):
+    asked = []
+
+    def translate(self, texts, beam_size, batch_size, **options):
+        asked.append((beam_size, batch_size, options))
+        return [""] * len(texts)
+
+    monkeypatch.setattr(type(model), "translate", translate)
+    evaluate_translator(model, write(tmp_path, *zip(*PAIRS, strict=True)), 3, 7, length_penalty=0.5)
+    assert asked == [(3, 7, {"length_penalty": 0.5})] * 2

@@ -14,6 +14,7 @@ from tfnmt.configuration import Configuration
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
+from tfnmt.text.tokenizers import make_tokenizers
 from tfnmt.training.model_directory import save_weights
 from tfnmt.training.progress import Progress
 from tfnmt.training.run_record import started_preset
@@ -375,3 +376,14 @@ def test_presets_are_known_by_name():
     assert str(caught.value).startswith("unknown preset 'multi30'; the nearest is 'multi30k' of tiny, ")
     for preset in PRESETS.values():
         assert all(isinstance(part, Configuration) for _, part in preset)
+
+
+def test_dev_scores_in_half_precision_are_of_the_weights_so_far(files):
+    preset = small("mixed_precision=true")
+    tokenizers = make_tokenizers(preset.text, *files[0].sides(), 1)
+    model, trained = training._new_models(preset, tokenizers)
+    training.compile_for_training(trained, preset.training, 10)
+    assert any(np.any(a != b) for a, b in zip(model.get_weights(), trained.get_weights(), strict=True))
+    training.dev_scoring(trained, model, files[1])()
+    for value, expected in zip(model.get_weights(), trained.get_weights(), strict=True):
+        np.testing.assert_array_equal(value, expected)

@@ -1,5 +1,7 @@
 """Training on records: it goes on where it stopped, knows its files, and refuses what does not fit."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from tests.commands.calls import call
 from tests.data.records import write_records
 from tests.translation.test_training import small, write
 from tfnmt.data.parallel import ParallelFiles
+from tfnmt.data.record_batches import read_ids
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizer_configuration import TextConfiguration
@@ -106,3 +109,12 @@ def test_what_does_not_fit_is_refused(data, trained, tmp_path):
         call(*command, "--dev-source", dev.source, "--dev-target", dev.target, "--set", "vocabulary_size=99")
     with pytest.raises(UserError, match="--source or --records is missing"):
         call("make-shortlist", "--model", trained, "--output", tmp_path / "list")
+
+
+def test_a_shortlist_has_the_most_frequent_words_and_the_models_digests(data, trained, tmp_path):
+    options = ["--model", trained, "--words-per-word", 3, "--frequent", 5, "--records", data[0].directory]
+    call("make-shortlist", *options, "--output", tmp_path / "list.npz")
+    made = np.load(tmp_path / "list.npz")
+    counts = Counter(i for _, target in read_ids(data[0], 64) for i in target.flat_values.numpy().tolist())
+    assert [counts[i] for i in made["frequent"].tolist()] == sorted(counts.values(), reverse=True)[:5]
+    assert made["digests"].tolist() == [tokenizer.digest() for tokenizer in tfnmt.load(trained).tokenizers]

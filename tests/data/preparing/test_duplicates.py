@@ -56,3 +56,8 @@ def test_a_sample_has_no_pair_twice_and_about_the_share_asked_for(tmp_path):
     some = sample_of_part(tmp_path, name, 0, 0.25)["source"].to_pylist()
     assert abs(len(some) - different / 4) < 4 * np.sqrt(different / 4)
     assert set(some) < set(whole["source"].to_pylist())
+
+
+def test_where_the_sides_part_counts(tmp_path):
+    find_duplicates(tmp_path, [write(tmp_path, 0, [("a b", "c"), ("a", "b c")])], 0, 1)
+    assert read_duplicates(tmp_path, 0).tolist() == []

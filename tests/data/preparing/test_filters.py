@@ -38,6 +38,7 @@ def reasons(pairs, **options):
         ("ab12", "cd", "kept"),
         ("abc\x07de", "abcd", "characters"),
         ("a\ufffdb", "abcd", "characters"),
+        ("a\ue000b", "abcd", "characters"),
     ],
 )
 def test_a_pair_is_dropped_for_the_first_reason_that_applies(source, target, reason):

@@ -14,6 +14,7 @@ from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
 from tfnmt.pretrained import find_model
 from tfnmt.text.tokenizer_configuration import TextConfiguration
+from tfnmt.text.tokenizers import WordTokenizer
 
 PREPARATION = Preparation(
     text=TextConfiguration(tokenizer="words", joint_vocabulary=False),
@@ -89,3 +90,17 @@ def test_the_tokenizers_of_a_classifier_are_of_no_use(tmp_path):
             "--tokenizers",
             "sample-spinn",
         )
+
+
+def test_other_files_or_tokenizers_do_not_go_on(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("a\tb\n")
+    given = tmp_path / "records", find_inputs([str(path)], None), Preparation()
+    own = WordTokenizer(["a"]), WordTokenizer(["b"])
+    assert not preparation._begin(*given, own) and preparation._begin(*given, own)
+    for others in (None, (own[0], WordTokenizer(["c"]))):
+        with pytest.raises(UserError, match="prepare.json: tokenizers was another"):
+            preparation._begin(*given, others)
+    path.write_text("a\tb\nc\td\n")
+    with pytest.raises(UserError, match="prepare.json: files was another"):
+        preparation._begin(*given, own)

@@ -5,6 +5,7 @@ import html
 import json
 import re
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,10 +22,12 @@ from tfnmt.files import file_digest
 from tfnmt.pretrained import FOLDER
 from tfnmt_programs.figures.browser import SIZE
 from tfnmt_programs.figures.page import show_as
+from tfnmt_programs.report import classifiers
 from tfnmt_programs.report.classifiers import probabilities
 from tfnmt_programs.report.curves import draw_curves
 from tfnmt_programs.report.page import example, marked, page, picture, table
 from tfnmt_programs.report.runs import Run, different_settings, read_runs
+from tfnmt_programs.report.translators import _best_and_worst
 
 
 def assert_self_contained(text):
@@ -151,3 +154,18 @@ def test_a_target_needs_a_source(tmp_path):
 def test_data_for_a_kind_of_model_that_is_not_there(model, option, kind, tmp_path):
     with pytest.raises(UserError, match=f"^{option} is for a {kind}, and none is named$"):
         call("report", model, option, tmp_path / "none", "--output", tmp_path / "report.html")
+
+
+def test_the_best_and_those_furthest_apart():
+    made = {"one": ["a b c d", "x", "i j k l"], "two": ["a b c d", "y", "z"]}
+    text = _best_and_worst(["s", "t", "u"], ["a b c d", "e f g h", "i j k l"], made, 1)
+    shown = re.findall(r"<h3>(.*?)</h3>.*?line (\d)", text, re.DOTALL)
+    assert shown == [("Furthest apart", "3"), ("Worst", "2"), ("Best", "1")]
+
+
+def test_the_best_and_the_worst_example(monkeypatch):
+    given = np.array([[0.5, 0.5], [0.9, 0.1], [0.2, 0.8]])  # of "a", "b" and "c", whose label is the first
+    monkeypatch.setattr(classifiers, "probabilities", lambda *_: given)
+    judged = {"m": [SimpleNamespace(sentences=(SimpleNamespace(words=[word]),), label=0) for word in "abc"]}
+    text = classifiers._best_and_worst({"m": None}, judged, ("x", "y"), 1)
+    assert re.findall(r"<h3>(.*?)</h3>.*?<td>([abc])</td>", text, re.DOTALL) == [("Worst", "c"), ("Best", "b")]
