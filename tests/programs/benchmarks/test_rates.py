@@ -1,5 +1,8 @@
 """Rates of this machine, and how measurements take turns."""
 
+import pytest
+
+from tfnmt_programs.benchmarks import machine_rates
 from tfnmt_programs.benchmarks.alternation import alternate, ratio_figures
 from tfnmt_programs.benchmarks.machine_rates import matrix_rate, memory_rate
 
@@ -18,10 +21,18 @@ def test_sides_take_turns_at_going_first():
     assert figures == {"ours": 30.0, "peer": 10.0, "ratio": 3.0, "ratio_min": 2.0, "ratio_max": 4.0}
 
 
+@pytest.fixture
+def two_repetitions_in_a_quarter_of_a_second(monkeypatch):
+    monkeypatch.setattr(machine_rates, "seconds_of", lambda call: call() is None or 0.25)
+
+
+@pytest.mark.usefixtures("two_repetitions_in_a_quarter_of_a_second")
 def test_matrix_rate_of_any_shape():
-    assert matrix_rate(3, 4, 8, seconds=0.001) > 0
-    assert matrix_rate(4, 4, 4, seconds=0.001) > 0
+    for rows, inner, columns in ((3, 4, 8), (4, 4, 4)):
+        operations = 8 * 2 * rows * inner * columns
+        assert matrix_rate(rows, inner, columns, seconds=0.5) == pytest.approx(1e-9 * operations)
 
 
+@pytest.mark.usefixtures("two_repetitions_in_a_quarter_of_a_second")
 def test_memory_rate():
-    assert memory_rate(megabytes=1, seconds=0.001) > 0
+    assert memory_rate(megabytes=1, seconds=0.5) == pytest.approx(8e-3)
