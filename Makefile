@@ -1,7 +1,7 @@
 # make         the virtual environment .venv (with .venv/bin/tfnmt), made again only when requirements.txt changes
 # make demo    train a small translator, score it, translate with it, serve it
 # make board   TensorBoard on all runs under RUNS (a folder; default: runs), at localhost:6006
-# make figures the pictures of docs/; those of trained models only with MODEL, a translator's directory, SUMMARY, that of
+# make figures the pictures of docs/, for which it needs Chromium; those of trained models only with MODEL, a translator's directory, SUMMARY, that of
 #              one without attention trained on captions, PARSERS, those of a spinn and an rl-spinn, BOARD, that of a
 #              translator with logs (its TensorBoard, by Chromium), and COMPARED, translators, with SOURCE and TARGET, the
 #              test files they are compared on
@@ -111,5 +111,5 @@ format: environment
 	$(RUN) -m ruff check --fix .
 
 clean:
-	rm -rf .pytest_cache .ruff_cache .import_linter_cache .mypy_cache build dist site
+	rm -rf .hypothesis .pytest_cache .ruff_cache .import_linter_cache .mypy_cache build dist site
 	find . -path ./.venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

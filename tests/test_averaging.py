@@ -99,7 +99,9 @@ def test_what_is_wrong_is_told(run, tmp_path):
     cut_off = shutil.copytree(directory, tmp_path / "cut off")
     data = cut_off / "checkpoints" / "step-10.data-00000-of-00001"
     data.write_bytes(data.read_bytes()[:100])
-    with pytest.raises(UserError, match="checkpoints: cannot be read .*; try a smaller --last"):
+    with pytest.raises(
+        UserError, match="checkpoints: one of the last cannot be read .*; delete it, or try a smaller --last"
+    ):
         average_checkpoints(cut_off, 2, tmp_path / "new")
     with pytest.raises(UserError, match="nowhere: there is no such model directory"):
         average_checkpoints("nowhere", 1, tmp_path / "new")

@@ -52,6 +52,12 @@ def test_a_full_disk_is_one_line(tmp_path, full_disk):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_name_that_is_too_long_is_one_line(tmp_path):
+    path = tmp_path / ("a" * 300)
+    with pytest.raises(UserError, match=r"cannot be written \(File name too long\)"), atomic_write(path) as part:
+        part.write_text("x")
+
+
 def test_a_directory_that_is_not_there_is_one_line(tmp_path):
     path = tmp_path / "absent" / "file.txt"
     with pytest.raises(UserError) as caught, atomic_write(path) as part:

@@ -55,12 +55,10 @@ def test_a_host_that_no_name_can_be(monkeypatch, address):
 
 @pytest.mark.parametrize("address, here", [("", True), ("local", True), ("10.0.0.1:6379", False)])
 def test_what_is_started_here_binds_to_127_0_0_1_however_that_is_said(monkeypatch, address, here):
-    binding = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
-    monkeypatch.setenv("RAY_ADDRESS", address)
-    monkeypatch.setenv(binding, "")  # so that it is put back
-    monkeypatch.delenv(binding)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    monkeypatch.setattr(os, "environ", environment | {"RAY_ADDRESS": address})
     import_ray()
-    assert os.environ.get(binding) == ("0" if here else None)
+    assert os.environ.get("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER") == ("0" if here else None)
 
 
 def test_without_ray_one_line_says_what_to_install(monkeypatch):

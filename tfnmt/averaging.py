@@ -112,4 +112,6 @@ def _read(reader, key, shape, directory):
         return reader.get_tensor(key).astype("float64")
     except (tf.errors.OpError, IndexError) as error:  # the latter of a file that is cut off
         reason = str(error).splitlines()[0]
-        raise UserError(f"{directory / CHECKPOINTS}: cannot be read ({reason}); try a smaller --last") from error
+        raise UserError(
+            f"{directory / CHECKPOINTS}: one of the last cannot be read ({reason}); delete it, or try a smaller --last"
+        ) from error

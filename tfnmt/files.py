@@ -28,12 +28,12 @@ def atomic_write(path: str | Path, way_out: str = _TRY_AGAIN) -> Iterator[Path]:
             The old file stays.
     """
     path = Path(path)
-    if path.exists() and not path.is_file() and not path.is_dir():  # a device or a pipe cannot be replaced
-        with file_errors(path, way_out):
+    with file_errors(path, way_out):
+        if path.exists() and not path.is_file() and not path.is_dir():  # a device or a pipe cannot be replaced
             yield path
-        return
+            return
     target = path.resolve()  # a link stays, and the file that it points to is replaced
-    part = target.with_name(f".tfnmt-part-{target.name}")  # nobody's file; what a kill leaves is written over
+    part = target.with_name(f".part-{target.name}")  # nobody's file; what a kill leaves is written over
     try:
         with file_errors(path, way_out):
             if target.is_dir():
@@ -41,7 +41,8 @@ def atomic_write(path: str | Path, way_out: str = _TRY_AGAIN) -> Iterator[Path]:
             yield part
             os.replace(part, target)
     finally:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # of what went wrong has been told
+            part.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from tfnmt.errors import UserError
+from tfnmt.processors import processors as usable_processors
 
 ADDRESS = "RAY_ADDRESS"
 _LOOPBACK = "127.0.0.1"
@@ -91,7 +92,7 @@ def _connect(ray: ModuleType, processors: int | None, object_store_bytes: int | 
     options: dict[str, Any] = {"configure_logging": True, "logging_level": logging.ERROR, "log_to_driver": False}
     if address == "local":
         options |= {
-            "num_cpus": processors or len(os.sched_getaffinity(0)),
+            "num_cpus": processors or usable_processors(),
             "object_store_memory": object_store_bytes,
             "include_dashboard": False,
             "_node_ip_address": _LOOPBACK,

@@ -12,6 +12,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from typing import Any
 
 from tfnmt.errors import UserError
+from tfnmt.processors import processors
 from tfnmt.signals import SIGNALS, signals_wait
 
 INSTALL = "in a checkout, run `make`, then use .venv/bin/python; elsewhere, `pip install` tfnmt again"
@@ -22,6 +23,7 @@ _EXTRAS = {"markdown": "docs", "selenium": "docs", "PIL": "docs", "ray": "ray", 
 def import_tensorflow() -> None:
     """Import TensorFlow, TensorFlow Text and Keras, showing what they say only if that fails."""
     os.environ["KERAS_BACKEND"] = "tensorflow"
+    limit_threads()
     if os.environ.get("TF_CPP_MIN_LOG_LEVEL") == "0":
         return
     os.environ["GRPC_VERBOSITY"] = "NONE"
@@ -38,6 +40,14 @@ def import_tensorflow() -> None:
         raise UserError(missing_module(error)) from None
     absl.logging.set_verbosity(absl.logging.ERROR)
     tf.get_logger().setLevel("ERROR")
+
+
+def limit_threads() -> None:
+    """Have TensorFlow, unless it has computed already, start as many threads as this process may use processors. By
+    itself it does not see a container's limit, and would start one for each processor of the machine."""
+    if processors() < len(os.sched_getaffinity(0)):
+        for name in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
+            os.environ.setdefault(name, str(processors()))
 
 
 @contextlib.contextmanager

@@ -1,9 +1,10 @@
 """How many threads operations are computed in, and each is split over: more do not always help."""
 
 import contextlib
-import os
 
 import tensorflow as tf
+
+from tfnmt.processors import processors
 
 
 def share_processors(batches: int) -> None:
@@ -25,11 +26,6 @@ def keep_thread_free(batches: int) -> None:
     """
     with contextlib.suppress(RuntimeError):
         tf.config.threading.set_inter_op_parallelism_threads(max(processors(), batches) + 1)
-
-
-def processors() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 def use_threads(threads: int) -> None:

@@ -66,7 +66,7 @@ def test_shards_are_done_once_and_joined(task, inputs, tmp_path, logged):
     first = do(task, inputs, output, at_most=2)
     assert first == [("c", 0), ("b.zst", 1)]
     assert sorted(path.name for path in output.iterdir()) == ["c", "corpus.json", "empty", "unfinished"]
-    for torn in ("part-0", "0.problems"):  # what a kill leaves behind does not count
+    for torn in (".part-0", "0.problems"):  # what a kill leaves behind does not count
         (output / "unfinished" / "b.zst" / torn).write_text("torn\n")
     second = do(task, inputs, output)
     assert sorted(first + second) == [*(("a.gz", i) for i in range(3)), ("b.zst", 0), ("b.zst", 1), ("c", 0)]

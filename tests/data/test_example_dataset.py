@@ -153,8 +153,8 @@ def test_files_that_cannot_be_read(tmp_path):
         (tmp_path / name).touch()
         with pytest.raises(UserError, match=f"{name}: compressed, or no file on a disk"):
             ExampleDataset(TASKS["snli"], tmp_path / name)
-    write(tmp_path / "old", "3\t1\r4\t2\r")
-    with pytest.raises(UserError, match="old, line 1: a carriage return within the line"):
+    (tmp_path / "old").write_bytes(b"3\t1\r4\t2\r")
+    with pytest.raises(UserError, match="old, line 1: the file has carriage returns and no line feed"):
         ExampleDataset(TASKS["listops"], tmp_path / "old", SentenceReader(parses=False))
     reader, writer = os.pipe()
     with open(reader), open(writer, "w"), pytest.raises(UserError, match="no file on a disk"):

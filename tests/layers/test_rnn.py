@@ -172,3 +172,9 @@ def test_wrappers_in_a_functional_model_take_it_as_they_take_kerass(options):
     outputs = [keras.layers.Bidirectional(rnn(LSTMCell(4), **options))(inputs) for rnn in (RNN, keras.layers.RNN)]
     ours, theirs = (tf.nest.map_structure(lambda x: tuple(x.shape), each) for each in outputs)
     assert tf.nest.flatten(ours) == tf.nest.flatten(theirs)
+    if "return_state" not in options:
+        several = keras.Input((6, 5, 3))
+        ours, theirs = (
+            keras.layers.TimeDistributed(rnn(GRUCell(4), **options))(several) for rnn in (RNN, keras.layers.RNN)
+        )
+        assert ours.shape == theirs.shape

@@ -82,9 +82,9 @@ def test_batching_values_as_one_may_write_them(tmp_path):
         (b"max_batch_size { value: many }", "is broken: 1:25 : .*many"),
         (b"max_batch_size { value: 1", "is broken: "),
         (b"# \xff", "is broken: 'utf-8' codec"),
-        (b"num_batch_threads { value: 0 }", "num_batch_threads is 0, and has to be from 1 to 1,024"),
-        (b"num_batch_threads { value: 3000000000 }", "num_batch_threads is 3000000000, and has to be from 1 to 1,024"),
-        (b"batch_timeout_micros { value: -1 }", "batch_timeout_micros is -1, and has to be from 0 to 3,600,000,000"),
+        (b"num_batch_threads { value: 0 }", "num_batch_threads is 0, and has to be 1 or more"),
+        (b"num_batch_threads { value: 3000000000 }", "num_batch_threads is 3000000000, and has to be 1,024 or less"),
+        (b"batch_timeout_micros { value: -1 }", "batch_timeout_micros is -1, and has to be 0 or more"),
     ],
 )
 def test_batching_values_that_are_wrong(text, problem, tmp_path):

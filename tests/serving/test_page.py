@@ -85,7 +85,7 @@ def test_a_translation_as_one_types_with_the_n_best_and_where_it_looked(page, as
     assert texts(browser, ".nbest .score") == [f"{score:.3f}".replace("-", "\u2212") for score in best["scores"]]
 
     assert texts(browser, ".source .word") == ["The", "small", "dog", "sees", "a", "red", "zebra", ".", "(end)"]
-    assert texts(browser, ".source .unknown") == ["zebra"]
+    assert texts(browser, ".source .unknown") == texts(browser, ".source [title]:not([title=''])") == ["zebra"]
     assert texts(browser, ".attention thead th") == texts(browser, ".source .word")
     assert texts(browser, ".attention tbody th") == texts(browser, ".answer .word")
     rows = len(texts(browser, ".answer .word"))
@@ -154,6 +154,8 @@ def test_other_words_for_a_word_by_the_keyboard_alone(page, ask):
     assert focused(browser).text == words[0]
     press(browser, Keys.ARROW_RIGHT, Keys.END, Keys.HOME, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ENTER)
     wait_for(browser, "document.querySelector('.menu')")
+    places = browser.execute_script("return [...document.querySelectorAll('.answer .word')].map(word => word.tabIndex)")
+    assert places == [-1, -1, 0] + [-1] * (len(words) - 3), "Tab leads to where one was"
     other = [translation.split()[2].rstrip(".") for translation in found["translations"]]
     assert texts(browser, ".menu strong") == list(dict.fromkeys(other)) and len(set(other)) > 4
     assert texts(browser, ".menu .score")[0] == f"{100 * found['probabilities'][0]:.0f}%"
@@ -168,10 +170,12 @@ def test_other_words_for_a_word_by_the_keyboard_alone(page, ask):
     settle(browser)
     best = ask("sample-en-de", "complete", text=SENTENCE, prefix=prefix)
     assert texts(browser, ".answer")[0].startswith(prefix)
+    assert focused(browser) == browser.find_elements(By.CSS_SELECTOR, ".answer .word")[3]
     assert texts(browser, ".nbest td:last-child") == best["translations"]
     browser.find_element(By.CSS_SELECTOR, ".note button").click()
     settle(browser)
     assert texts(browser, ".answer .word") == words
+    assert focused(browser).text == words[0]
 
 
 def test_words_of_several_subwords_are_words(page, ask):
@@ -332,6 +336,23 @@ def test_a_model_that_is_being_loaded_is_waited_for(page):
         })"""
     )
     assert said == ["it is being loaded", "", "sample-en-de"]
+
+
+def test_a_server_without_models_says_why_there_are_none(page):
+    browser = page("sample-en-de")
+    said = browser.execute_async_script(
+        """const [done] = arguments, said = [], waiting = document.getElementById("waiting");
+        const answer = (status, json) => ({ ok: status === 200, status, json: async () => json });
+        const answers = [answer(200, { models: {} }), answer(503, { error: "none is ready" }), answer(500, { error: "broken" })];
+        window.fetch = async () => answers.shift();
+        window.setTimeout = work => {
+          said.push([waiting.hidden, waiting.textContent]);
+          answers.length ? work() : done(said);
+        };
+        import("/page/main.js?again");"""
+    )
+    told = ["This server serves no model.", "The models are being loaded.", "broken"]
+    assert said == [[False, text] for text in told]
 
 
 def test_letters_that_are_longer_in_lower_case_move_no_word(page):

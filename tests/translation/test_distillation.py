@@ -127,7 +127,7 @@ def test_distill_writes_nothing_where_an_output_cannot_be_written(files, tmp_pat
         wrong = outputs[side == "target"]
         with pytest.raises(UserError, match=rf"^{wrong}: cannot be written \(.*\); name another --output-{side}$"):
             call("distill", *options, "--output-source", outputs[0], "--output-target", outputs[1])
-    assert old.read_text() == "old" and not list(tmp_path.glob(".tfnmt-part-*"))
+    assert old.read_text() == "old" and not list(tmp_path.glob(".part-*"))
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")

@@ -91,6 +91,8 @@ def test_an_ensemble_scores_by_the_mean_of_probabilities():
 def test_as_many_translations_as_sources():
     with pytest.raises(UserError, match="translations=2: allowed is as many as sources: 1"):
         Scorer(made()).score(["a"], ["b", "c"])
+    with pytest.raises(UserError, match="sources=A dog: allowed is a list of strings"):
+        Scorer(made()).score("A dog", "Ein H")
 
 
 def test_too_much_to_score_at_once_is_refused():

@@ -280,6 +280,8 @@ def test_lists_that_do_not_fit(model):
         searcher.translate(["a", "b"], prefixes=["c"])
     with pytest.raises(UserError, match="texts=A dog: allowed is a list of strings"):
         searcher.translate("A dog")
+    with pytest.raises(UserError, match="prefixes=DE: allowed is a list of strings"):
+        searcher.translate(["a", "b"], prefixes="DE")
     with pytest.raises(UserError, match="batch_size=0: allowed is a whole number from 1"):
         searcher.translate(["a"], batch_size=0)
 

@@ -76,7 +76,7 @@ def test_a_shortlist_is_made_of_records(data, trained, tmp_path):
 
 
 def test_a_shortlist_has_words_that_occur_and_no_more_columns_than_there_are_words(data, trained, tmp_path, logged):
-    (tmp_path / "text.tsv").write_text("".join("\t".join(pair) + "\n" for pair in sample_pairs(3, 1, "train")))
+    (tmp_path / "text.tsv").write_text("".join("\t".join(pair) + "\n" for pair in sample_pairs(3, 1, "train")), "utf-8")
     options = ["--model", trained, "--source", tmp_path / "text.tsv", "--output", tmp_path / "text.npz"]
     call("make-shortlist", *options, "--words-per-word", 100_000, "--frequent", 100_000)
     list_of_text, target = np.load(tmp_path / "text.npz"), tfnmt.load(trained).target_tokenizer

@@ -13,6 +13,7 @@ from typing import TextIO
 from tfnmt.commands.parser import CommandParser, model_directory, positive
 from tfnmt.commands.run import environment_with
 from tfnmt.errors import UserError
+from tfnmt.processors import processors
 from tfnmt.tensorflow_start import import_tensorflow
 
 IMPORT_TENSORFLOW = False
@@ -87,7 +88,7 @@ def export_to(folder: str, models: list[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise UserError(f"--model: two models are called {name!r}; name each folder once, and rename one of two")
-    at_once = len(os.sched_getaffinity(0))
+    at_once = processors()
     for first in range(0, len(models), at_once):
         with contextlib.ExitStack() as stack:
             exports = [

@@ -87,11 +87,11 @@ def principal_components(vectors: np.ndarray, count: int = 2) -> tuple[np.ndarra
     Raises:
         UserError: all vectors are equal.
     """
+    if (vectors == vectors[0]).all():
+        raise UserError("all sentences are the same to the model; their words may not be in its vocabulary")
     centred = vectors - vectors.mean(axis=0)
     left, singular, _ = np.linalg.svd(centred, full_matrices=False)
     variance = singular**2
-    if not variance.any():
-        raise UserError("all sentences are the same to the model; their words may not be in its vocabulary")
     return left[:, :count] * singular[:count], variance[:count] / variance.sum()
 
 

@@ -160,6 +160,17 @@ class LSTMCell(Cell):
 CELLS = {"gru": GRUCell, "lstm": LSTMCell}
 
 
+def find_cell(name: str) -> type[Cell]:
+    """The cell of that name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if name not in CELLS:
+        raise ValueError(f"cell={name!r}: one of {', '.join(CELLS)}")
+    return CELLS[name]
+
+
 def _orthogonal_blocks(gates: int) -> Callable:
     """An orthogonal matrix for each gate, side by side (as dl4mt and LIUM initialize U)."""
 

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.cells import CELLS, Cell
+from tfnmt.layers.cells import Cell, find_cell
 from tfnmt.layers.deep_output import DeepOutput
 from tfnmt.layers.embedding import Embedding, over_time_dropout, whole_word_dropout
 from tfnmt.layers.int8 import Int8Matrix
@@ -40,8 +40,8 @@ class Decoder(keras.layers.Layer):
         output_units: size of t_i; None for the embedding's.
         output_activation: "tanh", or "maxout" in its place; see `DeepOutput`.
         input_feeding: t_{i−1} enters the first layer (Luong et al. 2015, section 3.3). Needs deep_output.
-        tied_embeddings: the word vectors w_k are the rows of the embedding (Press & Wolf 2017). Needs
-            deep_output, whose t_i is of the embedding's size.
+        tied_embeddings: the word vectors w_k are the rows of the embedding (Press & Wolf 2017). t_i, or z_i without
+            deep_output, has to be of the embedding's size.
         residual: add each layer's input to its output, from the second layer on.
         layer_normalization: see `Cell`.
         word_dropout: see `Encoder`.
@@ -78,18 +78,16 @@ class Decoder(keras.layers.Layer):
         **options: Any,
     ):
         super().__init__(**options)
-        if cell not in CELLS or attention not in ATTENTIONS:
-            names = f"cell is one of {', '.join(CELLS)}, attention one of {', '.join(ATTENTIONS)}"
-            raise ValueError(f"cell={cell!r}, attention={attention!r}: {names}")
-        if (input_feeding or tied_embeddings) and not deep_output:
-            raise ValueError("input_feeding and tied_embeddings need deep_output")
-        if tied_embeddings and output_units not in (None, embedding_size):
-            raise ValueError(
-                f"output_units={output_units}: tied_embeddings need embedding_size={embedding_size}, or None"
-            )
+        if attention not in ATTENTIONS:
+            raise ValueError(f"attention={attention!r}: one of {', '.join(ATTENTIONS)}")
+        if input_feeding and not deep_output:
+            raise ValueError("input_feeding needs deep_output")
+        readout_size = (output_units or embedding_size) if deep_output else units
+        if tied_embeddings and readout_size != embedding_size:
+            raise ValueError(f"tied_embeddings: words are scored from {readout_size} numbers, not {embedding_size}")
         if attend_first and (attention == "none" or layers > 1 or conditional or input_feeding):
             raise ValueError("attend_first needs attention and one layer, and neither conditional nor input_feeding")
-        new_cell = CELLS[cell]
+        new_cell = find_cell(cell)
         self.E = Embedding(vocabulary_size, embedding_size, name="E")
         self.attention = self.second = self.readout = None
         if attend := ATTENTIONS[attention]:
@@ -102,7 +100,7 @@ class Decoder(keras.layers.Layer):
         self.initial = [keras.layers.Dense(units, "tanh", name=f"z_0_{i}") for i in range(count)]
         if deep_output:
             self.readout = DeepOutput(output_units or embedding_size, output_activation, name="readout")
-        self.readout_size = (output_units or embedding_size) if deep_output else units
+        self.readout_size = readout_size
         self.attend_first = attend_first
         self.input_feeding = input_feeding
         self.tied_embeddings = tied_embeddings

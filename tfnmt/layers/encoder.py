@@ -5,7 +5,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.cells import CELLS
+from tfnmt.layers.cells import find_cell
 from tfnmt.layers.embedding import Embedding, over_time_dropout, whole_word_dropout
 from tfnmt.layers.rnn import read_layer
 
@@ -58,7 +58,7 @@ class Encoder(keras.layers.Layer):
         ways = ("forward", "backward")[: self.directions]
         # One flat list: Keras saves no layers that are in a list in a list.
         self.cells = [
-            CELLS[cell](units, layer_normalization, name=f"layer_{i}_{way}") for i in range(layers) for way in ways
+            find_cell(cell)(units, layer_normalization, name=f"layer_{i}_{way}") for i in range(layers) for way in ways
         ]
         self.word_dropout = whole_word_dropout(word_dropout)
         self.embedding_dropout = over_time_dropout(embedding_dropout)

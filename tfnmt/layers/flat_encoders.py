@@ -12,7 +12,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.cells import CELLS
+from tfnmt.layers.cells import find_cell
 from tfnmt.layers.convolution import Inception, WordConvolution, max_over_words
 from tfnmt.layers.rnn import read_layer
 
@@ -92,7 +92,7 @@ class Recurrent(FlatEncoder):
             "state_dropout": state_dropout,
         }
         self.directions = len(ways)
-        self.cells = [CELLS[cell](units, name=f"layer_{i}_{way}") for i in range(layers) for way in ways]
+        self.cells = [find_cell(cell)(units, name=f"layer_{i}_{way}") for i in range(layers) for way in ways]
         self.state_dropout = keras.layers.Dropout(state_dropout)
 
     def build(self, input_shape: Any = None) -> None:

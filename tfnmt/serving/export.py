@@ -90,7 +90,7 @@ def _rename_to_next_version(temporary, folder):
         try:
             os.rename(temporary, path)
         except OSError:
-            if not path.exists():  # else another export took that number, or a file has it
+            if not os.path.lexists(path):  # else another export took that number, or a file has it
                 raise
         else:
             return path

@@ -25,13 +25,8 @@ batch_timeout_micros { value: 5000 }
 num_batch_threads { value: 2 }  # as many as there are cores
 max_enqueued_batches { value: 64 }
 """
-# {name: the least and the most that it may be}, in the order of the fields' numbers.
-_BATCHING_FIELDS = {
-    "max_batch_size": (1, 1_000_000),
-    "batch_timeout_micros": (0, 3_600_000_000),
-    "num_batch_threads": (1, 1024),
-    "max_enqueued_batches": (1, 1_000_000),
-}
+_BATCHING_FIELDS = ("max_batch_size", "batch_timeout_micros", "num_batch_threads", "max_enqueued_batches")
+_MOST_THREADS = 1024
 _MONITORING = f"""\
 prometheus_config {{
   enable: true
@@ -55,6 +50,12 @@ services:
       - "127.0.0.1:8501:8501"
     volumes:
       - .:{MOUNTED}:ro
+    user: "10001:10001" # nobody's; the files here have to be readable by all
+    read_only: true
+    tmpfs: [/tmp]
+    cap_drop: [ALL]
+    security_opt: ["no-new-privileges:true"]
+    mem_limit: 4gb
     restart: unless-stopped
 """
 _DEFAULT_FILES = {BATCHING: _BATCHING, MONITORING: _MONITORING, COMPOSE: _COMPOSE}
@@ -199,9 +200,11 @@ def batching_values(directory: str | Path) -> dict[str, int]:
         raise UserError(f"{path}: is broken: {' '.join(str(error).split())}") from error
     values = {field.name: value.value for field, value in message.ListFields()}
     for name, value in values.items():
-        least, most = _BATCHING_FIELDS[name]
-        if not least <= value <= most:
-            raise UserError(f"{path}: {name} is {value}, and has to be from {least} to {most:,}")
+        least = 0 if name == "batch_timeout_micros" else 1
+        if value < least:
+            raise UserError(f"{path}: {name} is {value}, and has to be {least} or more")
+        if name == "num_batch_threads" and value > _MOST_THREADS:
+            raise UserError(f"{path}: {name} is {value}, and has to be {_MOST_THREADS:,} or less")
     return values
 
 

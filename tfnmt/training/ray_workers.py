@@ -18,6 +18,7 @@ from tfnmt.background import repeatedly
 from tfnmt.errors import InterruptedBySignal, UserError
 from tfnmt.ray_start import ray_started
 from tfnmt.signals import StopSignals
+from tfnmt.tensorflow_start import limit_threads
 from tfnmt.threads import processors
 from tfnmt.training.log_file import LOG
 from tfnmt.training.workers import WorkerLostError, Workers
@@ -164,6 +165,7 @@ def _worker(options):
     context, all_processors = ray.train.get_context(), sorted(os.sched_getaffinity(0))
     share = all_processors[context.get_local_rank() :: context.get_local_world_size()]
     os.sched_setaffinity(0, share or all_processors)  # of this thread, and those that TensorFlow will start from it
+    limit_threads()
     received = [0]
 
     def ask() -> None:

@@ -103,10 +103,15 @@ class Scorer(tf.Module):
         advance: Callable[[int], None] | None = None,
     ) -> list[Scored]:
         """Score lists of strings, those of similar length together; `advance` is called after each batch with the
-        number of its pairs."""
-        require(
-            len(sources) == len(translations), "translations", len(translations), f"as many as sources: {len(sources)}"
-        )
+        number of its pairs.
+
+        Raises:
+            UserError: one string in place of a list, or not as many translations as sources.
+        """
+        for name, side in (("sources", sources), ("translations", translations)):
+            require(not isinstance(side, str), name, side, "a list of strings")
+        as_many = f"as many as sources: {len(sources)}"
+        require(len(sources) == len(translations), "translations", len(translations), as_many)
         order = sorted(range(len(sources)), key=lambda i: len(translations[i]))
         scored: list[Any] = [None] * len(sources)
         for batch in _batches(order, [len(text) for text in translations], batch_size):

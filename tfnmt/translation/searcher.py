@@ -165,8 +165,12 @@ class Searcher(tf.Module):
 
         Returns:
             A `Translations` for each text, of arrays [n, ...] without the batch's dimension.
+
+        Raises:
+            UserError: one string in place of a list, not as many prefixes as texts, or a batch size below 1.
         """
-        require(not isinstance(texts, str), "texts", texts, "a list of strings")
+        for name, side in (("texts", texts), ("prefixes", prefixes)):
+            require(not isinstance(side, str), name, side, "a list of strings")
         require(batch_size >= 1, "batch_size", batch_size, "a whole number from 1")
         require(
             prefixes is None or len(prefixes) == len(texts),

@@ -148,7 +148,8 @@ def _record(directory, training_files, dev_files, resuming, command):
         require(not isinstance(dev_files, int), "dev_files", dev_files, "None to resume: the run has its files")
         return resumed_record(directory, *(files and files.paths() for files in (training_files, dev_files)))
     if isinstance(dev_files, int):
-        require(training_files is not None, "dev_files", dev_files, "a number only with training_files to hold out of")
+        of_text = isinstance(training_files, ParallelFiles)
+        require(of_text, "dev_files", dev_files, "a number only with training_files of text to hold out of")
         training_files.check()
         training_files, dev_files = (
             ParallelFiles(*paths) for paths in split_pairs(training_files.paths(), dev_files, directory / SPLIT)

@@ -110,6 +110,10 @@ def _receive(answer, file, url):
         raise requests.ConnectionError("the connection ended too early")
 
 
+# What zipfile raises for an archive that is damaged: in its table of contents, too.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError, ValueError)
+
+
 def _fetch_published(file, path):
     """Fetch what a file is taken from, and take it; the path of what it was taken from."""
     if file.member is None and file.lines is None:
@@ -128,7 +132,7 @@ def _fetch_published(file, path):
         try:
             with zipfile.ZipFile(source) as archive, archive.open(file.member) as member:
                 shutil.copyfileobj(member, output)
-        except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
+        except _DAMAGED as error:
             source.unlink()
             raise UserError(f"{file.url}: is no archive with {file.member}: {error}") from error
     return source

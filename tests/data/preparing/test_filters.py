@@ -84,6 +84,7 @@ def test_lines_that_are_no_text_are_empty_and_the_others_stay():
 def test_a_script_that_unicode_has_not():
     check_script("Han")
     check_script(None)
+    check_script("Yi")
     for name in ("German", "", "L", "Lu", "Any"):
         with pytest.raises(UserError, match=f"script '{name}': Unicode has none"):
             check_script(name)

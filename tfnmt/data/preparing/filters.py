@@ -93,7 +93,7 @@ def check_script(name: str | None) -> None:
     if name is None:
         return
     try:
-        if not re.fullmatch("(?!Any$)[A-Z][A-Za-z_]{2,}", name):  # shorter ones are categories, such as L and Lu
+        if not re.fullmatch("(?!Any$)(Yi|[A-Z][A-Za-z_]{2,})", name):  # L and Lu, say, are categories
             raise pa.ArrowInvalid(name)
         _count(pa.array(["a"]), name)
     except pa.ArrowInvalid:

@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.devices import on_cpu
-from tfnmt.layers.cells import CELLS
+from tfnmt.layers.cells import find_cell
 from tfnmt.layers.invariants import LoopInvariants
 from tfnmt.layers.registry import COMPOSITIONS
 from tfnmt.layers.rnn import RNN
@@ -52,7 +52,7 @@ class TreeEncoder(keras.layers.Layer):
         self.reader, self.vector_size = None, embedding.output_size
         if leaf_rnn is not None:
             self.reader = keras.layers.Bidirectional(
-                RNN(CELLS[leaf_rnn](units), return_sequences=True), name="leaf_rnn"
+                RNN(find_cell(leaf_rnn)(units), return_sequences=True), name="leaf_rnn"
             )
             self.vector_size = 2 * units
         leaf_size = 2 * units if COMPOSITIONS[composition].has_memory else units

@@ -1,7 +1,7 @@
 // The page: the texts, and one model or two side by side with what they say of them.
 import { element } from "./elements.js";
 import { Pane } from "./pane.js";
-import { modelNames, POLLING } from "./server.js";
+import { LOADING, modelNames, POLLING } from "./server.js";
 
 const TYPING = 250; // milliseconds without a key before the server is asked
 
@@ -27,8 +27,10 @@ async function choose({ select, pane }) {
 }
 
 async function start() {
-  const names = await modelNames().catch(() => []);
+  const { names, problem } = await modelNames().then(names => ({ names }), problem => ({ names: [], problem }));
   $("waiting").hidden = names.length > 0;
+  if (problem && problem.status !== LOADING) $("waiting").textContent = problem.message;
+  else $("waiting").textContent = problem ? "The models are being loaded." : "This server serves no model.";
   if (!names.length) return setTimeout(start, POLLING);
   for (const { select } of sides) select.append(...names.map(name => element("option", {}, name)));
   await choose(sides[0]);

@@ -12,6 +12,7 @@ export function makePlayer(title, parse, reduceProbabilities) {
   const decisions = parse.transitions.map((transition, i) => ({
     transition,
     probability: probabilityOf(transition, states[i].choices, reduceProbabilities?.[i]),
+    isForced: states[i].choices.length === 1,
   }));
   const { drawing, show: showTree } = drawTree(states[steps].stack[0]);
   const status = element("p", { class: "decision", role: "status" });
@@ -95,14 +96,15 @@ function probabilityOf(transition, choices, reduceProbability) {
 
 function describe(step, steps, decision) {
   if (step === 0) return `Before the first of ${steps} steps`;
-  const { transition, probability } = decision;
-  const how = probability === null ? "" : probability === 1 ? ", the only choice" : `, probability ${percent(probability)}`;
+  const { transition, probability, isForced } = decision;
+  const how = probability === null ? "" : isForced ? ", the only choice" : `, probability ${percent(probability)}`;
   return `Step ${step} of ${steps}: ${transition}${how}`;
 }
 
-function decisionItem({ transition, probability }, i, go) {
-  const shown = probability === null ? null : probability === 1 ? "–" : percent(probability);
-  const title = describe(i + 1, "", { transition, probability }).replace(" of ", "");
+function decisionItem(decision, i, go) {
+  const { transition, probability, isForced } = decision;
+  const shown = probability === null ? null : isForced ? "–" : percent(probability);
+  const title = describe(i + 1, "", decision).replace(" of ", "");
   const button = element("button", { type: "button", title, "aria-label": title, onclick: () => go(i + 1) },
     transition, shown && element("span", {}, shown));
   if (probability !== null) button.style.setProperty("--probability", probability);

@@ -3,9 +3,7 @@ export function rove(container, buttons) {
   const set = chosen => buttons.forEach(button => button.tabIndex = button === chosen ? 0 : -1);
   const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
   set(buttons[0]);
-  container.onfocusin = event => {
-    if (buttons.includes(event.target)) set(event.target);
-  };
+  for (const button of buttons) button.addEventListener("focus", () => set(button));
   container.onkeydown = event => {
     const at = buttons.indexOf(document.activeElement);
     const to = { Home: 0, End: buttons.length - 1 }[event.key] ?? at + steps[event.key];

@@ -1,7 +1,7 @@
 // Asks the server that the page came from.
 
 export const POLLING = 1000; // milliseconds between two looks whether a model is loaded
-const LOADING = 503;
+export const LOADING = 503;
 
 async function ask(path, body, signal) {
   const options = body ? { method: "POST", body: JSON.stringify(body), signal } : { signal };

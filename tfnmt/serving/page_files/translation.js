@@ -9,7 +9,7 @@ export class Translation {
   // again(): asks for what is shown to be shown again; guarded(work): does it, and tells what goes wrong.
   constructor(model, again, guarded) {
     Object.assign(this, { model, again, guarded, prefix: "" });
-    this.source = element("p", { class: "source", "aria-label": "What it read" });
+    this.source = element("p", { class: "source", role: "group", "aria-label": "What it read" });
     this.begins = element("p", { class: "note", hidden: true });
     this.unknown = element("p", { class: "note", hidden: true }, "Words underlined with dots are not in its vocabulary.");
     this.answer = element("p", { class: "answer", role: "group", "aria-label": "Translation" });
@@ -31,6 +31,7 @@ export class Translation {
     this.status.textContent = translation;
     this.#showWords(translation, target, source, weights);
     this.#showBeginning();
+    if (this.isChosen) this.#focusAfterPrefix(target);
     this.more.replaceChildren(bestTable(found.translations, found.scores),
       ...(weights ? [scrolling(attentionTable(target, source, weights, (i, j) => this.#shade(weights, i, j)))] : []));
   }
@@ -84,14 +85,23 @@ export class Translation {
     const found = await this.model.predict("alternatives", { text: this.text, prefix }, signal);
     if (button.isConnected) openMenu(button, alternativesOf(found, prefix), ({ upToIt }) => {
       this.prefix = upToIt;
+      this.isChosen = true;
       this.again();
     });
+  }
+
+  // What had the focus when the user chose is gone: the first word after the choice gets it, or else the last one.
+  #focusAfterPrefix(target) {
+    this.isChosen = false;
+    const next = target.findIndex(word => word.start >= this.prefix.length);
+    this.writtenWords.at(next)?.focus();
   }
 
   #showBeginning() {
     this.begins.hidden = !this.prefix;
     const release = () => {
       this.prefix = "";
+      this.isChosen = true;
       this.again();
     };
     this.begins.replaceChildren(`Begins with “${this.prefix}” as you chose. `,

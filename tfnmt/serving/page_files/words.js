@@ -22,7 +22,7 @@ export function wordsOf(text, tokens, written = tokens.map(token => token.replac
   });
   words.forEach(word => word.text = text.slice(word.start, word.end));
   const atEnd = tokens.indexOf(END);
-  if (atEnd >= 0) words.push({ text: "end", start: text.length, end: text.length, tokens: [atEnd], isEnd: true });
+  if (atEnd >= 0) words.push({ text: "end", start: text.length, end: text.length, tokens: [atEnd], unknown: false, isEnd: true });
   return words;
 }
 
