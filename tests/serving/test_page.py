@@ -343,7 +343,8 @@ def test_a_server_without_models_says_why_there_are_none(page):
     said = browser.execute_async_script(
         """const [done] = arguments, said = [], waiting = document.getElementById("waiting");
         const answer = (status, json) => ({ ok: status === 200, status, json: async () => json });
-        const answers = [answer(200, { models: {} }), answer(503, { error: "none is ready" }), answer(500, { error: "broken" })];
+        const answers = [answer(200, { models: {} })];
+        answers.push(answer(503, { error: "none is ready" }), answer(500, { error: "broken" }));
         window.fetch = async () => answers.shift();
         window.setTimeout = work => {
           said.push([waiting.hidden, waiting.textContent]);

@@ -12,6 +12,7 @@ from tfnmt.errors import UserError
 from tfnmt.search.constraints import ban_tokens
 from tfnmt.search.step import NEG_INF
 from tfnmt.text.tokenizers import END, PADDING, START, UNKNOWN, SubwordTokenizer, WordTokenizer
+from tfnmt.translation import searcher
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.ensemble import search_step
 from tfnmt.translation.search_configuration import SearchConfiguration
@@ -323,3 +324,11 @@ def test_what_needs_attention_says_so(option):
     second = made(first.tokenizers, attention="none")
     with pytest.raises(UserError, match="allowed is false or 0 for a model without attention"):  # of an ensemble, all
         Searcher([first, second], SearchConfiguration(**option))
+
+
+def test_few_texts_are_shared_among_threads():
+    texts = ["a" * (10 - i) for i in range(10)]
+    whole = searcher.batches_for_threads(texts, 4, 1)
+    assert whole == [[9, 8, 7, 6], [5, 4, 3, 2], [1, 0]]
+    shared = searcher.batches_for_threads(texts, 64, 2)
+    assert shared == searcher.batches_by_length(texts, max(searcher.SMALLEST_SHARE, 5))

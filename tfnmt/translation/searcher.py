@@ -187,8 +187,7 @@ class Searcher(tf.Module):
             return [None if x is None else x.numpy() for x in found]
 
         threads = tf.config.threading.get_inter_op_parallelism_threads() or processors()  # 0: TensorFlow's default
-        share = max(SMALLEST_SHARE, -(-len(texts) // threads))  # of one thread, if there is not a whole batch for each
-        batches = batches_by_length(texts, min(batch_size, share))
+        batches = batches_for_threads(texts, batch_size, threads)
         translations: list[Any] = [None] * len(texts)
         with concurrent.futures.ThreadPoolExecutor(threads) as pool:
             for batch, found in zip(batches, pool.map(search, batches), strict=True):
@@ -229,6 +228,12 @@ class Searcher(tf.Module):
             limits = {"minimum_lengths": tf.fill(tf.shape(maximum_lengths), c.minimum_length), "end": END}
             constraints.append(functools.partial(require_minimum_length, **limits))
         return [*constraints, *self._further_constraints]
+
+
+def batches_for_threads(texts: Sequence[str], batch_size: int, threads: int) -> list[list[int]]:
+    """As `batches_by_length`, in smaller batches if there is not a whole one for each of so many threads."""
+    share = max(SMALLEST_SHARE, -(-len(texts) // threads))
+    return batches_by_length(texts, min(batch_size, share))
 
 
 def batches_by_length(texts: Sequence[str], batch_size: int) -> list[list[int]]:

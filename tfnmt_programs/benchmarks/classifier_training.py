@@ -43,7 +43,7 @@ from tfnmt_programs.benchmarks.tree_batches import (
     single_pairs,
 )
 from tfnmt_programs.benchmarks.untrained import placeholder_tokenizer
-from tfnmt_programs.measuring import memory_growth, resident_memory
+from tfnmt_programs.measuring import memory_growth, reset_peak_memory, resident_memory
 
 logger = logging.getLogger(__name__)
 
@@ -73,8 +73,9 @@ def compare_training(options: Namespace) -> dict[str, Any]:
     pairs = sum(len(labels) for _, labels in batches)
     logger.info("%d batches of %d pairs in each round", len(batches), options.batch_size)
     beside = beside_itself if options.peer == "batch-1" else beside_torch
-    memory = resident_memory()
     model = our_model(options, tokenizer)
+    reset_peak_memory()  # from here on, as of the peer: of its model, what training adds
+    memory = resident_memory()
     first_step, train = timed_fit(model, batches)
     with beside(options, batches, model) as (peer, peer_figures):
         train(), peer()  # every shape once, before the clock runs
@@ -114,6 +115,7 @@ def our_model(options: Namespace, tokenizer: WordTokenizer, micro_batches: int |
     """The classifier that is compared, compiled; in so many micro-batches, by default as the options say."""
     keras.utils.set_random_seed(SEED)
     configuration = CLASSIFIER_PRESETS["snli"].model.replace(
+        task=getattr(options, "task", "snli"),
         encoder=options.encoder,
         embedding_size=options.embedding_size,
         projection=2 * options.units,

@@ -1,5 +1,6 @@
 """`tfnmt translate-corpus` beside `tfnmt translate`, undisturbed and killed twice on the way."""
 
+import contextlib
 import filecmp
 import os
 import re
@@ -29,7 +30,7 @@ def compare_corpus(
     Args:
         model: a translator's directory.
         lines: how many.
-        processes: replicas of one thread each, where `translate` uses as many processors.
+        processes: replicas of one thread each; `translate` has as many threads.
         search: options of the search.
         batch_size: sentences at once.
         seed: of the sentences.
@@ -42,11 +43,12 @@ def compare_corpus(
         UserError: a command fails.
     """
     search = [*search, "--batch-size", str(batch_size)]
+    threads = ["--threads", processes]
     source, expected = folder / "source.en", folder / "expected.de"
     _write_sentences(source, lines, seed)
     with open(source, "rb") as standard_input, open(expected, "wb") as standard_output:
         began = time.perf_counter()
-        _ended(_start(["translate", "--model", model, *search], stdin=standard_input, stdout=standard_output))
+        _ended(_start(["translate", "--model", model, *search, *threads], stdin=standard_input, stdout=standard_output))
         alone = time.perf_counter() - began
 
     options = ["--model", model, "--input", source, *search, "--replicas", processes, "--output"]
@@ -86,11 +88,12 @@ def _write_sentences(path, lines, seed):
 def _killed_twice(command, unfinished, shards):
     """Kill a replica after a third of the shards, the command after two thirds; how many lines are done then."""
     process = _start(command, stdout=subprocess.DEVNULL)
-    _wait_for_shards(process, unfinished, shards / 3)
-    os.kill(replicas(process.pid)[0], signal.SIGKILL)
-    _wait_for_shards(process, unfinished, 2 * shards / 3)
-    process.kill()
-    process.communicate()
+    with _ended_with_this(process):
+        _wait_for_shards(process, unfinished, shards / 3)
+        os.kill(replicas(process.pid)[0], signal.SIGKILL)
+        _wait_for_shards(process, unfinished, 2 * shards / 3)
+        process.kill()
+        process.communicate()
     return sum(count_lines(part) or 0 for part in _parts(unfinished))
 
 
@@ -110,9 +113,20 @@ def _start(command, **options):
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
 
 
+@contextlib.contextmanager
+def _ended_with_this(process):
+    try:
+        yield
+    except BaseException:  # an interrupt, too
+        process.terminate()
+        process.communicate()
+        raise
+
+
 def _ended(process):
-    """What a command has printed when it has come to its end."""
-    printed, errors = process.communicate()
+    """What a command has printed when it has come to its end; it is ended, too, if this process is interrupted."""
+    with _ended_with_this(process):
+        printed, errors = process.communicate()
     if process.returncode:
         raise UserError(f"a command ended with status {process.returncode}: {errors.strip()}")
     return printed

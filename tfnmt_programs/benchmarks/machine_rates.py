@@ -18,9 +18,13 @@ def machine_rate() -> float:
     threads = tf.config.threading
     if threads.get_intra_op_parallelism_threads() != 1:
         return matrix_rate(*LARGE)
-    at_once = max(1, threads.get_inter_op_parallelism_threads())
+    return rate_of_several(max(1, threads.get_inter_op_parallelism_threads()), lambda: matrix_rate(*LARGE))
+
+
+def rate_of_several(at_once: int, rate: Callable[[], float]) -> float:
+    """The sum of so many measurements of a rate at the same time, each in a thread of its own."""
     with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-        return sum(pool.map(lambda _: matrix_rate(*LARGE), range(at_once)))
+        return sum(pool.map(lambda _: rate(), range(at_once)))
 
 
 def matrix_rate(rows: int, inner: int, columns: int, seconds: float = 0.4) -> float:

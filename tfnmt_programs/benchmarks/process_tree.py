@@ -27,7 +27,7 @@ class Samples:
     """Of all processes, those that have ended too."""
 
     def of_stage(self, stage: str) -> dict[str, float]:
-        """How long a stage took, its processor seconds, and the memory at its beginning and at most, in megabytes."""
+        """How long a stage took, its processor seconds, and the memory half way and at most, in megabytes."""
         places = [place for place, name in enumerate(self.stages) if name == stage]
         if not places:
             return {}

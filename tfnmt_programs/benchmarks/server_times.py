@@ -84,10 +84,11 @@ def _stop_under_load(server, model, answers, clients, tally):
     threads = [threading.Thread(target=good_client, args=each) for each in arguments]
     for thread in threads:
         thread.start()
-    time.sleep(LOAD_SECONDS)
-    stopped.append(time.monotonic())
-    seconds = _stop(server)
-    end.set()
-    for thread in threads:
-        thread.join()
-    return seconds
+    try:
+        time.sleep(LOAD_SECONDS)
+        stopped.append(time.monotonic())
+        return _stop(server)
+    finally:  # also where this is interrupted: clients would ask for ever
+        end.set()
+        for thread in threads:
+            thread.join()

@@ -10,6 +10,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  registers its operations
 
+from tfnmt.errors import UserError
+
 
 def in_process_rate(path: str | Path, sentences: Sequence[str], batch_size: int = 32, seconds: float = 5.0) -> float:
     """Sentences a second that an exported version computes in this process, batch after batch.
@@ -20,7 +22,7 @@ def in_process_rate(path: str | Path, sentences: Sequence[str], batch_size: int 
         batch_size: sentences at once.
         seconds: to measure for, at least.
     """
-    function = tf.saved_model.load(str(path)).signatures["serving_default"]
+    function = translating(path)
     supply = itertools.cycle(sentences)
     count, start = 0, None
     while start is None or time.perf_counter() - start < seconds:
@@ -30,6 +32,18 @@ def in_process_rate(path: str | Path, sentences: Sequence[str], batch_size: int 
         else:
             count += batch_size
     return count / (time.perf_counter() - start)
+
+
+def translating(path: Path) -> tf.types.experimental.ConcreteFunction:
+    """The signature "serving_default" of an exported version of a translator.
+
+    Raises:
+        UserError: it is none of a translator.
+    """
+    function = tf.saved_model.load(str(path)).signatures["serving_default"]
+    if "translation" not in function.structured_outputs:
+        raise UserError(f"{path}: is no exported translator")
+    return function
 
 
 def server_figures(
@@ -47,7 +61,7 @@ def server_figures(
         A dictionary: "requests_per_second", "p50_ms" and "p99_ms" (median and 99th percentile of the latencies).
 
     Raises:
-        RuntimeError: a request was not answered.
+        UserError: a request was not answered.
     """
     supply, latencies, problems = itertools.cycle(sentences), [], []
     begin, end = time.perf_counter() + 0.5, time.perf_counter() + 0.5 + seconds  # the first half second warms up
@@ -68,6 +82,6 @@ def server_figures(
     for thread in threads:
         thread.join()
     if problems or not latencies:
-        raise RuntimeError(problems[0] if problems else "no request was answered in time")
+        raise UserError(problems[0] if problems else "no request was answered in time")
     p50, p99 = np.percentile(latencies, [50, 99]) * 1e3
     return {"requests_per_second": len(latencies) / (time.perf_counter() - begin), "p50_ms": p50, "p99_ms": p99}

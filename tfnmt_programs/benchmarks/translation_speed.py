@@ -30,12 +30,12 @@ from tfnmt.text.tokenizers import END
 from tfnmt.translation.bleu import translation_scores
 from tfnmt.translation.presets import find_preset
 from tfnmt.translation.search_configuration import SearchConfiguration
-from tfnmt.translation.searcher import Searcher, batches_by_length
+from tfnmt.translation.searcher import Searcher, batches_by_length, batches_for_threads
 from tfnmt.translation.shortlist import load_shortlist
 from tfnmt.translation.translator import Translator
 from tfnmt_programs.benchmarks import ctranslate2_peer, joeynmt_peer, marian_peer
 from tfnmt_programs.benchmarks.alternation import alternate, ratio_figures
-from tfnmt_programs.benchmarks.machine_rates import LARGE, matrix_rate, memory_rate
+from tfnmt_programs.benchmarks.machine_rates import LARGE, matrix_rate, memory_rate, rate_of_several
 from tfnmt_programs.benchmarks.untrained import untrained_translator
 from tfnmt_programs.benchmarks.work import translator_multiplications
 from tfnmt_programs.measuring import seconds_of
@@ -54,9 +54,9 @@ def translation_speed(options: Namespace) -> dict[str, Any]:
             `peer_python`, as `tfnmt benchmark` explains them.
 
     Returns:
-        A dictionary of figures: the median rate, seconds a word and the machine's rates; of an exact search, in float32
-        over all words, the floor of these; with a peer, its rate and the ratios; with references, BLEU of this search
-        and of the exact one.
+        A dictionary of figures: the median rate, seconds a word and the machine's rates, of as many threads as search
+        at once; of an exact search, in float32 over all words, the floor of these; with a peer, its rate and the
+        ratios; with references, BLEU of this search and of the exact one.
 
     Raises:
         UserError: the model cannot be loaded or the file be read, it has no words, or the peer cannot be run.
@@ -103,10 +103,11 @@ def translation_speed(options: Namespace) -> dict[str, Any]:
 def _rates(searcher, model, sources, labels, options):
     """The rates of our search, the peer's if there is one, products and memory, all measured in turn; and what the
     peer tells of itself."""
+    at_once = min(options.threads, len(batches_for_threads(sources, options.batch_size, options.threads)))
     measurements = {
         "ours": lambda: len(sources) / _seconds(searcher, sources, options.batch_size),
-        "matrix": lambda: matrix_rate(*LARGE),
-        "memory": memory_rate,
+        "matrix": lambda: rate_of_several(at_once, lambda: matrix_rate(*LARGE)),
+        "memory": lambda: rate_of_several(at_once, memory_rate),
     }
     if not options.peer:
         return alternate(measurements, options.rounds), {}
@@ -116,7 +117,8 @@ def _rates(searcher, model, sources, labels, options):
         peer.ask()  # every shape once, before the clock runs
         measurements["peer"] = lambda: len(sources) / peer.ask()["seconds"]
         return alternate(measurements, options.rounds), {
-            f"peer_{name}": told[name] for name in ("precision", "threads", "words", "version") if name in told
+            "peer_precision": options.peer_precision,
+            **{f"peer_{name}": told[name] for name in ("threads", "words", "version") if name in told},
         }
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from tfnmt.commands.server_process import ServerProcess, server_process
+from tfnmt.errors import UserError
 from tfnmt.serving.files import base_path, read_models
 from tfnmt_programs.measuring import memory_growth, processor_seconds, reset_peak_memory, resident_memory
 
@@ -96,7 +97,7 @@ def search(ask: Callable[[Shape], Cost | None], trials: int, rng: random.Random)
     """
     found: list[tuple[Cost, Shape]] = []
     while len(found) < trials:
-        if len(found) < trials // 2:
+        if not found or len(found) < trials // 2:
             shape = _random_shape(rng)
         else:
             worst = max(found, key=lambda each: each[0][len(found) % 2])[1]
@@ -177,7 +178,7 @@ def cost_of_shapes(
         inputs: the names of its inputs, all of which get the same texts.
 
     Raises:
-        RuntimeError: it refuses a small request.
+        UserError: it refuses a small request.
     """
     process = server.process.pid
 
@@ -187,7 +188,7 @@ def cost_of_shapes(
     trees = _request(server, "POST", path, body(["a b"]))[0] != 200
     status, answer = _request(server, "POST", path, body(["( a b )"]))
     if status != 200:
-        raise RuntimeError(f"{path} {signature}: {answer}")
+        raise UserError(f"{path} {signature}: {answer}")
     memory = resident_memory(process)
 
     def cost(shape):

@@ -25,7 +25,7 @@ KINDS = {
     "rows read and written": ("GatherV2", "GatherNd", "ScatterNd", "InplaceUpdate", "Empty", "TensorListSetItem"),
     "arguments and weights": ("Placeholder", "ReadVariableOp"),
 }
-OTHERS = "indices and shapes"
+OTHERS = "all else"
 
 
 def draw_static_and_by_run() -> Figure:

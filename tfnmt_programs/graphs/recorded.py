@@ -99,6 +99,17 @@ def batch_graph(units: int = 8) -> tuple[list[Operation], int]:
     return operations, len(backward)
 
 
+def section_of_a_reduce(operations: Sequence[Operation]) -> range:
+    """Where the first REDUCE, and the tracker's step before it, lie among the operations of `batch_graph`.
+
+    The tracker's step has two products; that of a REDUCE is followed by its bias, and the last that it computes is h.
+    """
+    names = [operation.name for operation in operations]
+    bias = names.index("BiasAdd")
+    products = [i for i in range(bias) if names[i] == "MatMul"]
+    return range(products[-3], names.index("Tanh", names.index("Tanh", bias) + 1) + 2)
+
+
 def draw_batch_graph() -> tuple[Figure, dict[str, int]]:
     """Figure 3: the computation graph of a batch of two, whole and a small section, and how many operations it has."""
     operations, backward = batch_graph()
@@ -110,8 +121,7 @@ def draw_batch_graph() -> tuple[Figure, dict[str, int]]:
     drawn = sorted(needed)
     _draw(whole, operations, parents, drawn)
     whole.set_title(f"all {len(drawn)} operations that lead to the loss (bottom)", fontsize=11)
-    first = next(i for i in drawn if operations[i].name == "MatMul" and len(_ancestors(parents, i)) > 40)
-    near = [i for i in drawn if first <= i < first + 34]
+    near = [i for i in drawn if i in section_of_a_reduce(operations)]
     _draw(section, operations, parents, near, labels=True)
     section.set_title("a small section: one step of the tracker and one reduce", fontsize=11)
     figures = {"operations forward": len(operations), "that lead to the loss": len(drawn), "backward": backward}

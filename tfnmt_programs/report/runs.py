@@ -73,7 +73,7 @@ def read_runs(directories: Sequence[str]) -> list[Run]:
     Raises:
         UserError: there is no model in one, or a file is broken.
     """
-    paths = [find_model(directory) for directory in dict.fromkeys(directories)]
+    paths = list({found.resolve(): found for found in map(find_model, directories)}.values())
     return [
         Run(
             name,

@@ -30,6 +30,7 @@ from tfnmt.serving.files import register, version_numbers
 from tfnmt.translation.presets import find_preset
 from tfnmt.translation.training import train_translator
 from tfnmt_programs.asking import grpc_asker, rest_asker
+from tfnmt_programs.benchmarks.serving import translating
 from tfnmt_programs.soak.rude import Rude
 from tfnmt_programs.soak.traffic import Tally, good_client, rude_client
 
@@ -84,7 +85,7 @@ def export_sample_translator(folder: Path) -> Path:
 
 def right_answers(version: Path, number: int = 200) -> list[tuple[str, str]]:
     """Sentences and their translations by an exported version in this process, one by one."""
-    translate = tf.saved_model.load(str(version)).signatures["serving_default"]
+    translate = translating(version)
     sentences = [source for source, _ in sample_pairs(number, seed=0, split="test")]
     return [(text, translate(text=tf.constant([text]))["translation"][0].numpy().decode()) for text in sentences]
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from argparse import Namespace
 from types import SimpleNamespace
 
 import numpy as np
@@ -170,3 +171,11 @@ def test_torch_needs_a_python():
         compare_training(SimpleNamespace(**vars(OPTIONS) | {"peer_python": None}))
     with pytest.raises(UserError, match="--peer torch-by-level: goes with --encoder spinn-pi-nt alone, not spinn"):
         compare_training(SimpleNamespace(**vars(OPTIONS) | {"peer": "torch-by-level", "encoder": "spinn"}))
+
+
+def test_the_task_of_the_examples_decides_the_labels():
+    """Logic has seven relations, where SNLI has three."""
+    sizes = {"embedding_size": 4, "units": 3, "tracker_units": 2, "head_units": 4, "micro_batches": 1}
+    for task, labels in (("logic", 7), ("snli", 3)):
+        options = Namespace(encoder="spinn-pi-nt", task=task, **sizes)
+        assert len(our_model(options, placeholder_tokenizer(9)).configuration.labels) == labels

@@ -1,5 +1,6 @@
 """The comparison of translate-corpus with translate, with processes that copy instead of translating."""
 
+import signal
 import subprocess
 import sys
 import time
@@ -58,3 +59,10 @@ def test_processes_of_processes_are_found():
     assert command == "sleep 1000 " and replicas(shell.pid) == [] and descendants(sleep) == {}
     subprocess.run(["kill", str(sleep)], check=True)
     shell.communicate()
+
+
+def test_what_was_started_ends_with_an_interrupt():
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], stdout=subprocess.PIPE)
+    with pytest.raises(KeyboardInterrupt), corpus_translation._ended_with_this(process):
+        raise KeyboardInterrupt
+    assert process.returncode == -signal.SIGTERM

@@ -1,5 +1,7 @@
 """Rates of this machine, and how measurements take turns."""
 
+import threading
+
 import pytest
 
 from tfnmt_programs.benchmarks import machine_rates
@@ -36,3 +38,8 @@ def test_matrix_rate_of_any_shape():
 @pytest.mark.usefixtures("two_repetitions_in_a_quarter_of_a_second")
 def test_memory_rate():
     assert memory_rate(megabytes=1, seconds=0.5) == pytest.approx(8e-3)
+
+
+def test_rates_of_several_threads_add_up():
+    together = threading.Barrier(3)  # none comes back before all are there
+    assert machine_rates.rate_of_several(3, lambda: together.wait(60) and 2.0 or 2.0) == 6.0

@@ -3,6 +3,7 @@
 import contextlib
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -64,3 +65,21 @@ def test_wrong_answers_are_counted(small_server, tmp_path):
     figures = server_times.server_times(tmp_path, "upper", [("a b", "a b")], clients=1, rounds=1)
     assert figures["right"] == 0
     assert figures["lost"] > 0
+
+
+def test_clients_end_when_the_measurement_is_interrupted(monkeypatch):
+    ended = []
+
+    def client(ask, answers, seed, tally, end):
+        end.wait()
+        ended.append(seed)
+
+    def interrupted(server):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(server_times, "good_client", client)
+    monkeypatch.setattr(server_times, "LOAD_SECONDS", 0)
+    monkeypatch.setattr(server_times, "_stop", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        server_times._stop_under_load(SimpleNamespace(rest_url="http://127.0.0.1:9"), "m", [], 2, SimpleNamespace())
+    assert sorted(ended) == [0, 1]

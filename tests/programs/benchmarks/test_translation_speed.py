@@ -16,9 +16,9 @@ def test_figures_of_translating(monkeypatch):
     sizes = dict.fromkeys(("source_embedding_size", "target_embedding_size", "encoder_units", "attention_units"), 2)
     small = Preset(model=TranslatorConfiguration(**sizes, decoder_units=4), text=TextConfiguration(vocabulary_size=9))
     monkeypatch.setitem(PRESETS, "small", small)
-    monkeypatch.setattr(translation_speed, "matrix_rate", lambda *shape: 2.0)
-    monkeypatch.setattr(translation_speed, "memory_rate", lambda: 4.0)
-    options = SimpleNamespace(preset="small", sentences=10, beam_size=3, batch_size=4, rounds=1)
+    monkeypatch.setattr(translation_speed, "matrix_rate", lambda *shape: 1.0)  # of each of two threads
+    monkeypatch.setattr(translation_speed, "memory_rate", lambda: 2.0)
+    options = SimpleNamespace(preset="small", sentences=10, beam_size=3, batch_size=4, rounds=1, threads=2)
     vars(options).update(dict.fromkeys(("model", "source", "target", "peer", "shortlist")), precision="float32")
     figures = translation_speed.translation_speed(options)
     assert figures["words"] == 200 and figures["sentences"] == 10

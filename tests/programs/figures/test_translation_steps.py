@@ -44,8 +44,10 @@ def test_the_command_draws_three_pictures(tmp_path):
 def test_only_the_posts_form_is_drawn():
     from tests.translation.test_searcher import made
 
-    with pytest.raises(UserError, match="attention"):
-        walk(made())
+    post = {"attention": "none", "deep_output": False}
+    for option in ({"attention": "additive"}, {"deep_output": True}, {"bidirectional": True}, {"cell": "lstm"}):
+        with pytest.raises(UserError, match=f"{next(iter(option))}=.*, as in the post"):
+            walk(made(**post | option))
 
 
 def test_a_sentence_without_words_is_refused(model):

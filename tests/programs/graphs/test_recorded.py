@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfnmt_programs.graphs.recorded import batch_graph, draw_function_graph, function_graph
+from tfnmt_programs.graphs.recorded import batch_graph, draw_function_graph, function_graph, section_of_a_reduce
 from tfnmt_programs.operations import parents_of_operations, recorded_operations
 
 
@@ -33,3 +33,7 @@ def test_the_graph_of_a_batch_leads_to_the_loss():
     assert backward > 100 and len(operations) > 100
     assert operations[-1].outputs[0].shape == () and parents[-1]
     assert all(parent < number for number, above in enumerate(parents) for parent in above)
+    section = section_of_a_reduce(operations)
+    rows = [operations[i].inputs[0].shape[0] for i in section if operations[i].name == "MatMul"]
+    assert rows == [2, 2, 1], "the tracker's step is that of both sentences, the REDUCE that of one"
+    assert parents[section[-1]], "it ends with h, computed from what is in it"

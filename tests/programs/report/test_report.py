@@ -169,3 +169,7 @@ def test_the_best_and_the_worst_example(monkeypatch):
     judged = {"m": [SimpleNamespace(sentences=(SimpleNamespace(words=[word]),), label=0) for word in "abc"]}
     text = classifiers._best_and_worst({"m": None}, judged, ("x", "y"), 1)
     assert re.findall(r"<h3>(.*?)</h3>.*?<td>([abc])</td>", text, re.DOTALL) == [("Worst", "c"), ("Best", "b")]
+
+
+def test_a_run_named_twice_is_one_run():
+    assert len(read_runs(["sample-en-de", str(FOLDER / "sample-en-de")])) == 1

@@ -16,8 +16,8 @@ class TreeLSTM(Composition):
 
     Tai et al. 2015, arXiv:1503.00075, eq. 9–14, with the tracker of Bowman et al. 2016, arXiv:1603.06021.
     W_l, W_r and W_t are one matrix W, one above the other, so that a parent takes one product. The forget gates'
-    bias starts at 0, as in both papers: at first half of each child's c is forgotten, so c neither grows nor fades up
-    the tree.
+    bias starts at 0 (in SPINN's own code at 1): at first half of each child's c is forgotten, so c neither grows nor
+    fades up the tree.
     """
 
     has_memory = True

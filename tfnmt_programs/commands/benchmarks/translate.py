@@ -56,7 +56,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
     if arguments.model and not arguments.source:
         raise UserError("--source is missing: the sentences that the model is to translate")
-    for option in ("target", "shortlist"):
+    for option in ("source", "target", "shortlist"):
         if getattr(arguments, option) and not arguments.model:
-            raise UserError(f"--{option} goes with --model and --source")
+            raise UserError(f"--{option} goes with --model, not with --preset")
     return translation_speed(arguments) | ran
