@@ -212,7 +212,7 @@ def test_trained_models_to_serve_are_exported_by_their_names(processors, tmp_pat
 
     monkeypatch.setattr("tfnmt.commands.serve.subprocess.Popen", Export)
     monkeypatch.setattr("tfnmt.commands.serve.import_tensorflow", lambda: None)
-    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(processors))
+    monkeypatch.setattr("tfnmt.commands.serve.processors", lambda: processors)
     export_to(str(tmp_path), ["runs/de", "runs/en", "runs/cs"])
     assert ended == [("de", 0), ("en", 0), ("cs", 0)] and max(most) == min(processors, 3)
     assert capfd.readouterr().err == ""
