@@ -152,7 +152,7 @@ def test_benchmark(echoes, tmp_path, start):
         address = urlsplit(url).netloc
         figures = server_figures(partial(make, address, "echo"), ["a", "b"], clients=4, seconds=0.3)
         assert figures["requests_per_second"] > 0 and 0 < figures["p50_ms"] <= figures["p99_ms"]
-        with pytest.raises(RuntimeError, match="Servable not found"):
+        with pytest.raises(UserError, match="Servable not found"):
             server_figures(partial(make, address, "other"), ["a"], clients=2, seconds=0.1)
 
 
