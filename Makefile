@@ -1,9 +1,9 @@
 # make         the virtual environment .venv (with .venv/bin/tfnmt), made again only when requirements.txt changes
 # make demo    train a small translator, score it, translate with it, serve it
 # make board   TensorBoard on all runs under RUNS (a folder; default: runs), at localhost:6006
-# make figures the pictures of docs/, for which it needs Chromium; those of trained models only with MODEL, a translator's directory, SUMMARY, that of
-#              one without attention trained on captions, PARSERS, those of a spinn and an rl-spinn, BOARD, that of a
-#              translator with logs (its TensorBoard, by Chromium), and COMPARED, translators, with SOURCE and TARGET, the
+# make figures the pictures of docs/, for which it needs Chromium; those of trained models only with MODEL, a
+#              translator's directory, SUMMARY, that of one without attention trained on captions, PARSERS, those of a
+#              spinn and an rl-spinn, BOARD, that of a translator with logs (its TensorBoard, by Chromium), and COMPARED, translators, with SOURCE and TARGET, the
 #              test files they are compared on
 # make models  train the models that come with the library again, which takes some 8 minutes
 # make docs    the site of README.md and docs/, in site/: open site/index.html

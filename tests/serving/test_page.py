@@ -178,6 +178,25 @@ def test_other_words_for_a_word_by_the_keyboard_alone(page, ask):
     assert focused(browser).text == words[0]
 
 
+def test_who_types_on_keeps_the_focus(page):
+    """The answer for the word that was chosen has not come when the text has changed."""
+    browser = page("sample-en-de", first=SENTENCE)
+    browser.execute_script(
+        """const ask = window.fetch;
+        window.fetch = (path, options) => ask(path, options).then(async answer => {
+          if (options.body?.includes('"prefix":["D') && options.body.includes("complete"))
+            await new Promise(go => setTimeout(go, 600));
+          options.signal?.throwIfAborted();
+          return answer;
+        });"""
+    )
+    browser.find_element(By.CSS_SELECTOR, ".answer .word").click()
+    wait_for(browser, "document.querySelector('.menu')")
+    press(browser, Keys.ENTER)
+    write(browser, first=" A dog runs.")
+    assert focused(browser).get_attribute("id") == "first"
+
+
 def test_words_of_several_subwords_are_words(page, ask):
     browser = page("sample", first="The dog sees a red ball.")
     best = ask("sample", "complete", text="The dog sees a red ball.", prefix="")

@@ -37,7 +37,8 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     from tfnmt.data.lines import read_lines
     from tfnmt.devices import use_device
-    from tfnmt.threads import processors, use_threads
+    from tfnmt.processors import processors
+    from tfnmt.threads import use_threads
     from tfnmt.translation.formatting import formatted
     from tfnmt.translation.processes import Work, load_searcher, translate_in_processes
     from tfnmt.translation.streaming import WINDOW, translate_stream, windows

@@ -16,10 +16,10 @@ from typing import Any
 
 from tfnmt.background import repeatedly
 from tfnmt.errors import InterruptedBySignal, UserError
+from tfnmt.processors import processors
 from tfnmt.ray_start import ray_started
 from tfnmt.signals import StopSignals
 from tfnmt.tensorflow_start import limit_threads
-from tfnmt.threads import processors
 from tfnmt.training.log_file import LOG
 from tfnmt.training.workers import WorkerLostError, Workers
 

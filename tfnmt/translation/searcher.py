@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from tfnmt.configuration import require
 from tfnmt.devices import on_cpu
+from tfnmt.processors import processors
 from tfnmt.search.beam import beam_search
 from tfnmt.search.constraints import (
     Constraint,
@@ -26,7 +27,6 @@ from tfnmt.search.sampling import sample
 from tfnmt.search.step import NEG_INF
 from tfnmt.text.framing import truncate
 from tfnmt.text.tokenizers import END, PADDING, START, UNKNOWN
-from tfnmt.threads import processors
 from tfnmt.translation.ensemble import Ensemble, as_ensemble
 from tfnmt.translation.postprocessing import Translations, postprocess
 from tfnmt.translation.search_configuration import SearchConfiguration

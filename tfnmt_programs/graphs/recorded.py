@@ -121,7 +121,8 @@ def draw_batch_graph() -> tuple[Figure, dict[str, int]]:
     drawn = sorted(needed)
     _draw(whole, operations, parents, drawn)
     whole.set_title(f"all {len(drawn)} operations that lead to the loss (bottom)", fontsize=11)
-    near = [i for i in drawn if i in section_of_a_reduce(operations)]
+    places = section_of_a_reduce(operations)
+    near = [i for i in drawn if i in places]
     _draw(section, operations, parents, near, labels=True)
     section.set_title("a small section: one step of the tracker and one reduce", fontsize=11)
     figures = {"operations forward": len(operations), "that lead to the loss": len(drawn), "backward": backward}

@@ -20,7 +20,7 @@ export class Translation {
 
   async show([typed], signal) {
     const text = typed.normalize("NFC"); // as the model reads it
-    if (text !== this.text) this.prefix = "";
+    if (text !== this.text) Object.assign(this, { prefix: "", isChosen: false }); // who types on keeps the focus
     this.text = text;
     if (!text.trim()) return this.clear();
     const found = await this.#translate(text, signal);
