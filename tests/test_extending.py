@@ -7,12 +7,12 @@ import pytest
 
 from tfnmt.classification.encoders import ENCODERS
 from tfnmt.data.tasks import TASKS
-from tfnmt.layers.registry import ATTENTIONS
+from tfnmt.layers.registry import ATTENTIONS, CELLS, COMPOSITIONS
 from tfnmt.training.configuration import OPTIMIZERS
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
 SECTIONS = dict(section.split("\n", maxsplit=1) for section in re.split(r"^## ", PAGE, flags=re.M)[1:])
-REGISTRIES = (ATTENTIONS, ENCODERS, OPTIMIZERS, TASKS)
+REGISTRIES = (ATTENTIONS, CELLS, COMPOSITIONS, ENCODERS, OPTIMIZERS, TASKS)
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,15 @@ def _restore_registries(tmp_path, monkeypatch):
 
 
 def test_the_parts_that_can_be_added():
-    assert list(SECTIONS) == ["An encoder", "A task", "An attention", "A search rule", "An optimizer"]
+    assert list(SECTIONS) == [
+        "An encoder",
+        "A task",
+        "A cell",
+        "A composition",
+        "An attention",
+        "A search rule",
+        "An optimizer",
+    ]
 
 
 @pytest.mark.parametrize("title", SECTIONS)

@@ -9,14 +9,14 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGES = [DOCS.parent / "README.md", *DOCS.rglob("*.md")]
 
 
-def test_the_python_example_runs(tmp_path, monkeypatch):
+def test_the_python_examples_run(tmp_path, monkeypatch):
     page = (DOCS / "python.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```python\n(.*?)```", page, re.S)
     monkeypatch.chdir(tmp_path)
     names = {}
-    exec(example, names)
+    exec("\n".join(re.findall(r"```python\n(.*?)```", page, re.S)), names)
     sentence = ["The small dog sees a red ball."]
     assert names["same_model"].translate(sentence) == names["model"].translate(sentence)
+    assert names["classifier"].count_params() == 100 * 16 + (16 + 8 + 1) * 3 * 8 + (8 + 1) * 2
 
 
 def test_the_page_on_translation_runs(capsys):

@@ -12,9 +12,9 @@ from tfnmt.define_by_run import encoder as encoder_twin
 from tfnmt.define_by_run import recursive
 from tfnmt.define_by_run import spinn as spinn_twin
 from tfnmt.layers import RNN
-from tfnmt.layers.cells import CELLS
 from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.encoder import Encoder
+from tfnmt.layers.registry import CELLS
 from tfnmt.layers.trees.encoder import TreeLSTMEncoder
 from tfnmt.layers.trees.spinn import SPINN
 from tfnmt.text.brackets import PAD, REDUCE, SHIFT

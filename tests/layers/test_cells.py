@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfnmt.layers.cells import CELLS, GRUCell, LSTMCell
+from tfnmt.layers.cells import GRUCell, LSTMCell
 from tfnmt.layers.invariants import invariants_for_one_step
 from tfnmt.layers.recurrence import recur
+from tfnmt.layers.registry import CELLS
 
 BATCH, INPUT, UNITS, TIME = 3, 2, 4, 5
 RANDOM = np.random.default_rng(1)

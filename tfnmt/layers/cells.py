@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from tfnmt.layers.invariants import LoopInvariants, cast_matrix, cast_weight, invariants_for_one_step, times
 from tfnmt.layers.recurrence import Tensors
+from tfnmt.layers.registry import CELLS
 
 
 class Cell(keras.layers.Layer):
@@ -157,11 +158,8 @@ class LSTMCell(Cell):
         return (tf.sigmoid(o) * tf.tanh(c), c)
 
 
-CELLS = {"gru": GRUCell, "lstm": LSTMCell}
-
-
 def find_cell(name: str) -> type[Cell]:
-    """The cell of that name.
+    """The cell of that name in `tfnmt.layers.registry.CELLS`.
 
     Raises:
         ValueError: there is none.

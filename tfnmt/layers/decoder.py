@@ -21,7 +21,7 @@ class Decoder(keras.layers.Layer):
     """z_i = φ(h_T, u_{i−1}, z_{i−1}) and the logits e(k) = w_kᵀ z_i + b_k of every word k (Cho 2015, part 2).
 
     With attention, a context c_i = Σ_j α_ij h_j, chosen anew for each word, takes the place of the summary
-    h_T (Bahdanau et al. 2015). The first state z_0 is made from the summary: z_0 = tanh(h_T W_z + b).
+    h_T (Bahdanau et al. 2015). The first state z_0 is made from the summary: z_0 = tanh(h_T W_0 + b).
 
     Args:
         vocabulary_size: number of target words K.

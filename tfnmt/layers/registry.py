@@ -1,6 +1,9 @@
-"""The registries of attentions and of compositions. To add one, write its layer and name it here."""
+"""The registries of cells, attentions and compositions. To add one, write its layer and name it here."""
 
 from tfnmt.registry import Registry
+
+CELLS = Registry({"gru": "tfnmt.layers.cells:GRUCell", "lstm": "tfnmt.layers.cells:LSTMCell"})
+"""Name -> subclass of `tfnmt.layers.cells.Cell`, the recurrent activation function φ."""
 
 ATTENTIONS = Registry(
     {

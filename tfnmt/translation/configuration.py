@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from tfnmt.configuration import Configuration, KeyOf, require
-from tfnmt.layers.registry import ATTENTIONS, NEED_EQUAL_SIZES
+from tfnmt.layers.registry import ATTENTIONS, CELLS, NEED_EQUAL_SIZES
 
 
 class TranslatorConfiguration(Configuration):
@@ -20,7 +20,7 @@ class TranslatorConfiguration(Configuration):
     encoder_layers: int = Field(1, description="recurrent layers in the encoder", ge=1, le=64)
     decoder_layers: int = Field(1, description="recurrent layers in the decoder", ge=1, le=64)
     residual: bool = Field(False, description="add a layer's input to its output, from the second layer on")
-    cell: Literal["gru", "lstm"] = Field("gru", description="the recurrent activation function φ")
+    cell: Annotated[str, KeyOf(CELLS)] = Field("gru", description="the recurrent activation function φ")
     bidirectional: bool = Field(True, description="read the source from both ends")
     attention: Annotated[str, KeyOf(ATTENTIONS)] = Field(
         "additive", description="how a context is chosen for each word; none: the summary h_T is all the decoder knows"

@@ -8,8 +8,8 @@ import tensorflow as tf
 from tests.layers.trees.test_spinn import UNITS, check_same, in_a_graph, results_and_gradients
 from tests.layers.trees.tree_batches import Vectors, batch_of, padded, shapes_of_trees, with_random_weights
 from tfnmt.define_by_run import recursive, spinn
-from tfnmt.layers.cells import CELLS
 from tfnmt.layers.embedding import WordVectors
+from tfnmt.layers.registry import CELLS
 from tfnmt.layers.trees.encoder import TreeLSTMEncoder
 from tfnmt.layers.trees.spinn import SPINN
 
