@@ -150,6 +150,9 @@ def test_another_task_does_not_go_on(task, inputs, tmp_path):
     (tmp_path / "weights").write_bytes(b"2")
     with pytest.raises(UserError, match="another content of the model's files"):
         do(task, inputs, output)
+    (output / "corpus.json").write_text('{"task": {}, "digests": [], "inputs": {}}')
+    with pytest.raises(UserError, match="was begun with another kind"):
+        do(task, inputs, output)
     (output / "corpus.json").write_text("[")
     with pytest.raises(UserError, match=r"corpus\.json: is broken"):
         do(task, inputs, output)

@@ -10,7 +10,7 @@ import pytest
 from tfnmt.data import progress
 from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.data.lines import count_lines
-from tfnmt.data.parallel import check_parallel
+from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.progress import ProgressDisplay, TerminalHandler, duration, log_counts, log_progress, log_waiting
 from tfnmt.data.tasks import TASKS
 
@@ -93,7 +93,7 @@ def test_files_that_are_read_for_minutes_say_so(seconds, logged, tmp_path):
     lines = 2500
     (tmp_path / "a").write_text("word\n" * lines, encoding="utf-8")
     (tmp_path / "sst").write_text("(2 (3 a) (1 b))\n" * lines, encoding="utf-8")
-    assert check_parallel(tmp_path / "a", tmp_path / "a") == lines
+    assert ParallelFiles(tmp_path / "a", tmp_path / "a").check() == lines
     reading = "reading: 1,024 of 2,500 lines, 1,024 a second, 1 s left"
     assert logged(progress=True) == [f"{tmp_path / 'a'}, {reading}"] * 2
     ExampleDataset(TASKS["sst"], tmp_path / "sst")

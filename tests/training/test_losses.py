@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfnmt.training.losses import MaskedCrossEntropy, smoothed_word_losses, word_losses
+from tfnmt.training.losses import MaskedCrossEntropy, word_losses
 
 LABELS = np.array([[4, 1, 3, 0], [2, 3, 0, 0], [3, 0, 0, 0]], np.int32)
 WORDS = 5
@@ -30,7 +30,7 @@ def test_word_losses_are_minus_log_p():
 @pytest.mark.parametrize("label_smoothing", [0.0, 0.1, 0.7])
 def test_smoothed_losses(label_smoothing):
     expected = smoothed(LABELS, LOGITS, label_smoothing)
-    np.testing.assert_allclose(smoothed_word_losses(LABELS, LOGITS, label_smoothing), expected, rtol=1e-5)
+    np.testing.assert_allclose(word_losses(LABELS, LOGITS, label_smoothing), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("label_smoothing", [0.0, 0.1, 0.7])
@@ -40,7 +40,7 @@ def test_gradient_is_that_of_the_plain_formula(label_smoothing):
     q = tf.one_hot(LABELS, WORDS) * (1 - label_smoothing) + label_smoothing / WORDS
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(logits)
-        ours = tf.reduce_sum(smoothed_word_losses(tf.constant(LABELS), logits, label_smoothing) * weights)
+        ours = tf.reduce_sum(word_losses(tf.constant(LABELS), logits, label_smoothing) * weights)
         plain = -tf.reduce_sum(tf.reduce_sum(q * tf.nn.log_softmax(logits), axis=-1) * weights)
     np.testing.assert_allclose(tape.gradient(ours, logits), tape.gradient(plain, logits), atol=1e-6)
 

@@ -2,6 +2,9 @@
 
 import math
 
+import pytest
+
+from tfnmt.errors import UserError
 from tfnmt.training.model_card import best_scores, curve, nearest_preset, sparkline
 from tfnmt.training.progress import Progress, read_history
 from tfnmt.translation.presets import PRESETS
@@ -54,6 +57,13 @@ def test_history_is_read_as_it_was_written(tmp_path):
     Progress(history=history).write_history(tmp_path / "history.csv")
     assert read_history(tmp_path / "history.csv") == history
     assert read_history(tmp_path / "none.csv") == []
+
+
+@pytest.mark.parametrize("text", ["epoch\none\n", f'epoch\n"{"1" * 200_000}\n'])
+def test_a_broken_history_is_told(text, tmp_path):
+    (tmp_path / "history.csv").write_text(text)
+    with pytest.raises(UserError, match=r"history.csv: is broken \("):
+        read_history(tmp_path / "history.csv")
 
 
 def test_epochs_may_have_different_figures(tmp_path):

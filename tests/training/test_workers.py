@@ -113,11 +113,6 @@ def test_clusters(monkeypatch):
     assert read_cluster() == (["a:1", "b:2"], 1)
 
 
-def test_an_unknown_strategy():
-    with pytest.raises(UserError, match="--strategy miror: is none of none, mirrored, multiworker; .* 'mirrored'"):
-        connect("miror")
-
-
 def has_ipv6():
     with contextlib.suppress(OSError), socket.create_server(("::1", 0), family=socket.AF_INET6):
         return True

@@ -294,7 +294,7 @@ def test_what_is_no_run_is_not_resumed(copy, tmp_path):
     assert {path: path.read_bytes() for path in copy.iterdir()} == before
     with pytest.raises(UserError, match="is no classifier, but a translator"):
         started_preset(copy, ClassifierPreset)
-    for text, complaint in (("{", "is broken ("), ("{}", "key 'training' is missing")):
+    for text, complaint in (("{", "is broken ("), ("[" * 100_000, "is broken ("), ("{}", "key 'training'")):
         (copy / "run.json").write_text(text)
         (copy / "checkpoints").mkdir(exist_ok=True)
         (copy / "checkpoints" / "step-0.index").touch()

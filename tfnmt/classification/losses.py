@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from tfnmt.training.losses import smoothed_word_losses
+from tfnmt.training.losses import word_losses
 
 
 def classification_loss(labels: tf.Tensor, logits: tf.Tensor, label_smoothing: float = 0.0) -> tf.Tensor:
@@ -24,7 +24,7 @@ def classification_loss(labels: tf.Tensor, logits: tf.Tensor, label_smoothing: f
 def log_likelihoods(labels: tf.Tensor, logits: tf.Tensor, label_smoothing: float = 0.0) -> tf.Tensor:
     """log p(label), float [...], 0 where there is no label; arguments as for `classification_loss`."""
     has_label = tf.cast(labels >= 0, tf.float32)
-    return -smoothed_word_losses(tf.maximum(labels, 0), logits, label_smoothing) * has_label
+    return -word_losses(tf.maximum(labels, 0), logits, label_smoothing) * has_label
 
 
 def number_of_labels(labels: tf.Tensor) -> tf.Tensor:

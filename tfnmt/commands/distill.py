@@ -12,6 +12,7 @@ import os
 from typing import TextIO
 
 from tfnmt.commands.parser import CommandParser
+from tfnmt.commands.search_options import add_bleu_tokenize
 from tfnmt.errors import UserError
 
 
@@ -33,12 +34,7 @@ def add_options(parser: CommandParser) -> None:
     )
     add("--output-source", required=True, metavar="F", help="the file of source sentences to write; .gz too")
     add("--output-target", required=True, metavar="F", help="the file of translations to write; .gz too")
-    add(
-        "--bleu-tokenize",
-        default="13a",
-        choices=("13a", "intl", "char", "none"),
-        help="sacrebleu's tokenization; none for text that is tokenized already (default: 13a)",
-    )
+    add_bleu_tokenize(parser)
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:

@@ -6,6 +6,7 @@ from typing import TextIO
 
 from tfnmt.commands.figures import print_figures
 from tfnmt.commands.parser import CommandParser, model_directory, positive
+from tfnmt.commands.search_options import add_bleu_tokenize
 from tfnmt.errors import UserError
 
 
@@ -31,12 +32,7 @@ def add_options(parser: CommandParser) -> None:
         "--length-penalty", type=float, default=1.0, metavar="A", help="0 favours short translations (default: 1)"
     )
     parser.add_argument("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
-    parser.add_argument(
-        "--bleu-tokenize",
-        default="13a",
-        choices=("13a", "intl", "char", "none"),
-        help="sacrebleu's tokenization; none for text that is tokenized already (default: 13a)",
-    )
+    add_bleu_tokenize(parser)
     parser.add_argument("--bleu-lowercase", action="store_true", help="score without regard to case")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 

@@ -6,7 +6,7 @@ from typing import TextIO
 
 from tfnmt.commands.figures import print_figures
 from tfnmt.commands.parser import CommandParser, model_directory, positive
-from tfnmt.commands.search_options import add_search_options, search_configuration
+from tfnmt.commands.search_options import add_bleu_tokenize, add_search_options, search_configuration
 from tfnmt.errors import UserError
 
 logger = logging.getLogger(__name__)
@@ -37,12 +37,7 @@ def add_options(parser: CommandParser) -> None:
         help="sentences for the comparison of a translator (default: 100 of the sample's test set)",
     )
     parser.add_argument("--target", metavar="F", help="their reference translations, line by line")
-    parser.add_argument(
-        "--bleu-tokenize",
-        default="13a",
-        choices=("13a", "intl", "char", "none"),
-        help="sacrebleu's tokenization of both (default: 13a)",
-    )
+    add_bleu_tokenize(parser)
     add_search_options(parser)
 
 
@@ -106,7 +101,7 @@ def _faster_in_float32(models):
 
 def _pairs(arguments):
     """Sentences and translations for the comparison of quantized weights with float32, or None."""
-    from tfnmt.data.parallel import check_parallel, read_sides
+    from tfnmt.data.parallel import ParallelFiles
     from tfnmt.data.samples.translation import sample_pairs
 
     if arguments.source is None and arguments.target is not None:
@@ -117,8 +112,9 @@ def _pairs(arguments):
         return None
     if arguments.source is None:
         return sample_pairs(100, seed=0, split="test")
-    check_parallel(arguments.source, arguments.target)
-    return list(zip(*read_sides(arguments.source, arguments.target), strict=True))
+    files = ParallelFiles(arguments.source, arguments.target)
+    files.check()
+    return list(zip(*files.sides(), strict=True))
 
 
 def _right_branching(text):

@@ -1,4 +1,4 @@
-"""How a translator searches: options that commands have in common."""
+"""How a translator searches, and how its translations are scored: options that commands have in common."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -24,6 +24,16 @@ _OUTPUT = """output:
   With --n-best 2 or more, each line in gives up to so many lines out, best first: i ||| translation ||| score, and
   ||| alignment, if that is asked for. i is the line, counted from 0.
 """
+
+
+def add_bleu_tokenize(parser: CommandParser) -> None:
+    """--bleu-tokenize."""
+    parser.add_argument(
+        "--bleu-tokenize",
+        default="13a",
+        choices=("13a", "intl", "char", "none"),
+        help="sacrebleu's tokenization; none for text that is tokenized already (default: 13a)",
+    )
 
 
 def add_search_options(parser: CommandParser) -> None:

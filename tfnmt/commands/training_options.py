@@ -30,7 +30,7 @@ def add_device_options(parser: CommandParser) -> None:
     """Options about which devices and workers train."""
     parser.add_argument(
         "--strategy",
-        metavar="S",
+        choices=("none", "mirrored", "multiworker"),
         help="none: one device; mirrored: all GPUs of this machine; multiworker: the workers that TF_CONFIG names"
         " (default: none; multiworker with --workers)",
     )

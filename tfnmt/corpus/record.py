@@ -62,17 +62,14 @@ class CorpusRecord(Configuration):
         Raises:
             UserError: it is not the same task.
         """
-        if self.task["kind"] != now.task["kind"]:
-            different = ["kind of task"]
-        else:
-            different = [key.replace("_", " ") for key, value in now.task.items() if self.task.get(key) != value]
-            different += ["content of the model's files"] * (self.digests != now.digests)
+        different = [key.replace("_", " ") for key, value in now.task.items() if self.task.get(key) != value]
+        different += ["content of the model's files"] * (self.digests != now.digests)
         if different:
             raise UserError(
                 f"{folder / RECORD}: was begun with another {different[0]}: give the same options, or name another"
                 " --output"
             )
-        return type(self)(task=self.task, digests=self.digests, inputs=self.inputs | now.inputs)
+        return self.replace(inputs=self.inputs | now.inputs)
 
     def save(self, folder: Path) -> None:
         """Write corpus.json."""

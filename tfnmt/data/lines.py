@@ -69,7 +69,7 @@ def create_lines(path: str | Path) -> Iterator[IO[bytes]]:
 def _open_unpacked(path: str | Path) -> Any:
     if Path(path).suffix == ".zst":
         return io.BufferedReader(_pyarrow(path).input_stream(str(path), compression="zstd"))
-    return (gzip.open if is_compressed(path) else open)(path, "rb")
+    return (gzip.open if is_gzip(path) else open)(path, "rb")
 
 
 def _pyarrow(path: str | Path) -> Any:
@@ -151,6 +151,6 @@ def count_lines(path: str | Path) -> int | None:
     return ends + (last != b"\n")
 
 
-def is_compressed(path: str | Path) -> bool:
+def is_gzip(path: str | Path) -> bool:
     """Whether the name ends in .gz."""
     return Path(path).suffix == ".gz"

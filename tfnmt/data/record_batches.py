@@ -98,11 +98,8 @@ def count_dropped_records(records: ParallelRecords, configuration: BatchingConfi
 def read_ids(records: ParallelRecords, pairs_at_once: int) -> Iterator[tuple[tf.RaggedTensor, tf.RaggedTensor]]:
     """The ids of all pairs in the order of the corpus: ragged int32 [pairs, (length)] of each side."""
 
-    def decoded(serialized: tf.Tensor):
-        return _ids(serialized)
-
     with records.broken_shards_named():
-        yield from tf.data.TFRecordDataset(records.shards(), buffer_size=2**20).batch(pairs_at_once).map(decoded)
+        yield from tf.data.TFRecordDataset(records.shards(), buffer_size=2**20).batch(pairs_at_once).map(_ids)
 
 
 def _ids(serialized: tf.Tensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:

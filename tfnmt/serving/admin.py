@@ -1,11 +1,11 @@
 """Who may change what is served, and read the metrics."""
 
 import hmac
-import ipaddress
 
 import grpc
 
 from tfnmt.serving.requests import RequestError
+from tfnmt.training.loopback import is_loopback
 
 
 class Admin:
@@ -18,7 +18,7 @@ class Admin:
 
     def __init__(self, host: str, token: str | None):
         self._token = token
-        self._open = token is None and _is_loopback(host)
+        self._open = token is None and is_loopback(host)
 
     def check(self, authorization: str | None) -> None:
         """Refuse who may not.
@@ -38,10 +38,3 @@ class Admin:
         if not hmac.compare_digest(given, f"Bearer {self._token}".encode()):
             message = "the header `authorization: Bearer TOKEN` with the administrator's token is needed"
             raise RequestError(grpc.StatusCode.UNAUTHENTICATED, message)
-
-
-def _is_loopback(host):
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

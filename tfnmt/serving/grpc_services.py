@@ -65,7 +65,7 @@ class _Prediction(PredictionServiceServicer):
                 measurement.signature = signature.name
                 _check_filter(request.output_filter, signature.definition)
                 inputs = string_arrays(request.inputs, signature)
-                outputs = await self.service.compute(version, signature, inputs)
+                outputs = await version.compute(signature, inputs)
                 return _response(request, version, signature, outputs)
 
     async def GetModelMetadata(self, request, context):  # noqa: N802

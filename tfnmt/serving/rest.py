@@ -56,7 +56,7 @@ def rest_application(service: Service) -> Starlette:
                 raise invalid(f"{expected} Was: tensorflow/serving/predict")
             signature, inputs, by_rows = parse_request(body, found.signature)
             measurement.signature = signature.name
-            outputs = await service.compute(found, signature, inputs)
+            outputs = await found.compute(signature, inputs)
             return Response(format_response(outputs, by_rows), media_type="application/json")
 
     async def models(_):

@@ -11,12 +11,11 @@ from pathlib import Path
 import grpc
 
 from tfnmt.serving.admin import Admin
-from tfnmt.serving.batching import Arrays
 from tfnmt.serving.health import UNAVAILABLE
 from tfnmt.serving.metrics import Metrics
 from tfnmt.serving.models import Models
 from tfnmt.serving.options import ServerOptions
-from tfnmt.serving.requests import RequestError, Signature, check_texts
+from tfnmt.serving.requests import RequestError
 from tfnmt.serving.versions import Version
 
 
@@ -78,15 +77,6 @@ class Service:
         """Compute no more."""
         for executor in self._executors:
             executor.shutdown(wait=False, cancel_futures=True)
-
-    async def compute(self, version: Version, signature: Signature, inputs: Arrays) -> Arrays:
-        """Outputs of a version's signature.
-
-        Raises:
-            RequestError: a text cannot be read, the request holds too much, or the queue is full.
-        """
-        check_texts(inputs)
-        return await version.compute(signature, inputs)
 
     @contextlib.contextmanager
     def measured(self, protocol: str, model: str) -> Iterator[Measurement]:

@@ -21,7 +21,7 @@ from tfnmt.serving.checks import Checks
 from tfnmt.serving.export import DESCRIPTION
 from tfnmt.serving.limits import Limits
 from tfnmt.serving.options import BatchingOptions
-from tfnmt.serving.requests import Signature, check_tokens, invalid
+from tfnmt.serving.requests import Signature, check_texts, check_tokens, invalid
 from tfnmt.serving.warm_up import warm_up_requests
 
 DEFAULT_SIGNATURE = "serving_default"
@@ -94,11 +94,12 @@ class Version:
         return self.signatures[name]
 
     async def compute(self, signature: Signature, inputs: Arrays) -> Arrays:
-        """Outputs of a signature for inputs that `check_texts` has accepted.
+        """Outputs of a signature.
 
         Raises:
             RequestError: the model cannot read a text, the request has too many tokens, or the queue is full.
         """
+        check_texts(inputs)
         batcher = self._batchers[signature.name]
         with batcher.coming():
             tokens = await self._checks.tokens(signature.name, inputs)

@@ -31,7 +31,7 @@ class MaskedCrossEntropy(keras.losses.Loss):
     def call(self, labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
         """Integers [batch, length] and logits e(k) [batch, length, vocabulary_size] → a scalar."""
         mask = tf.cast(labels != 0, tf.float32)
-        losses = smoothed_word_losses(labels, logits, self.label_smoothing)
+        losses = word_losses(labels, logits, self.label_smoothing)
         return tf.math.divide_no_nan(tf.reduce_sum(losses * mask), tf.cast(self.count(labels), tf.float32))
 
     def count(self, labels: tf.Tensor) -> tf.Tensor:
@@ -44,14 +44,7 @@ class MaskedCrossEntropy(keras.losses.Loss):
         return {"label_smoothing": self.label_smoothing, "mean": self.mean, "name": self.name}
 
 
-def word_losses(labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
-    """−log p(label) at each position: [batch, length] and [batch, length, vocabulary_size] → [batch, length]."""
-    e = _flat(logits)
-    _, log_normalizers = _softmax_and_normalizers(e)
-    return tf.reshape(log_normalizers - tf.gather_nd(e, _label_indices(labels)), tf.shape(labels))
-
-
-def smoothed_word_losses(labels: tf.Tensor, logits: tf.Tensor, label_smoothing: float) -> tf.Tensor:
+def word_losses(labels: tf.Tensor, logits: tf.Tensor, label_smoothing: float = 0.0) -> tf.Tensor:
     """Cross-entropy at each position against (1 − ε) of the label and ε of all K words alike: [batch, length].
 
     It is −log p(label) + ε (e(label) − mean e(k)). The gradient by e is softmax(e) − (1 − ε) 1_label − ε/K, written out

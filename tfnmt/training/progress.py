@@ -74,5 +74,5 @@ def read_history(path: str | Path) -> list[dict[str, float]]:
     try:
         with open(path, encoding="utf-8", newline="") as file:
             return [{name: float(value) for name, value in row.items() if value} for row in csv.DictReader(file)]
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, csv.Error) as error:
         raise UserError(f"{path}: is broken ({error})") from error

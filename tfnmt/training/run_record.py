@@ -104,13 +104,10 @@ def resumed_record(
     """
     record = read_record(directory)
     paths = record.paths(directory)
-    now = RunRecord(
+    return record.replace(
         training=_same_files(directory, record.training, training or paths[0]),
         dev=_same_files(directory, record.dev, dev or paths[1]),
-        vectors=record.vectors,
-        command=record.command,
     )
-    return now
 
 
 def read_record(directory: Path) -> RunRecord:
@@ -122,7 +119,7 @@ def read_record(directory: Path) -> RunRecord:
     path = directory / RECORD
     try:
         return from_json(RunRecord, json.loads(path.read_text(encoding="utf-8")), path)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: is broken ({error}); begin anew, in another directory") from error
 
 

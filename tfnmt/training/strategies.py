@@ -2,37 +2,25 @@
 
 import contextlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import keras
 import tensorflow as tf
 
-from tfnmt.errors import UserError, nearest_name
 from tfnmt.training.keras_internals import set_number_of_batches
 from tfnmt.training.replicas import Replicas, seed_states, slice_of
 from tfnmt.training.workers import Workers, read_cluster
 
-STRATEGIES = {
-    "none": "one device",
-    "mirrored": "all GPUs of this machine",
-    "multiworker": "all workers that TF_CONFIG names, or --workers starts",
-}
-"""Name -> what trains."""
 
-
-def connect(strategy: str) -> Replicas:
-    """The replicas of a strategy, a key of `STRATEGIES`. Of several workers, it waits for the others.
+def connect(strategy: Literal["none", "mirrored", "multiworker"]) -> Replicas:
+    """The replicas of a strategy: one device; all GPUs of this machine; the workers of TF_CONFIG, for which it waits.
 
     Raises:
-        UserError: there is no such strategy; TF_CONFIG is missing or broken; a worker does not answer.
+        KeyError: there is no such strategy.
+        UserError: TF_CONFIG is missing or broken; a worker does not answer.
     """
-    if strategy not in STRATEGIES:
-        raise UserError(
-            f"--strategy {strategy}: is none of {', '.join(STRATEGIES)}{nearest_name(strategy, STRATEGIES)}"
-        )
-    if strategy == "mirrored":
-        return Mirrored()
-    return Workers(read_cluster()) if strategy == "multiworker" else Replicas()
+    replicas = {"none": Replicas, "mirrored": Mirrored, "multiworker": lambda: Workers(read_cluster())}
+    return replicas[strategy]()
 
 
 class Mirrored(Replicas):

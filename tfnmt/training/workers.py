@@ -97,7 +97,7 @@ class Workers(Replicas):
             _time_limit(CONNECTS_WITHIN, f"the workers {', '.join(self.addresses)} do not connect"),
         ):
             self.strategy = tf.distribute.MultiWorkerMirroredStrategy()
-        self._summed = tf.function(self._sum, autograph=False, reduce_retracing=True)
+        self._summed = tf.function(self.sum, autograph=False, reduce_retracing=True)
         if not self.is_chief:
             logging.getLogger("tfnmt").setLevel(logging.WARNING)
 
@@ -107,22 +107,24 @@ class Workers(Replicas):
 
     def sum(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """See `Replicas`."""
-        return self._sum(tensors)
 
-    def sum_of_processes(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
-        """See `Replicas`."""
-        return self._sum(tensors)
-
-    def _sum(self, tensors):
         def in_replica(tensors):
             values = [tf.identity(tensor) for tensor in tensors]  # which puts them on this worker's device
             return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, values)
 
         return self.strategy.run(in_replica, args=(tensors,))
 
-    def errors(self) -> contextlib.AbstractContextManager[Any]:
+    sum_of_processes = sum
+
+    @contextlib.contextmanager
+    def errors(self) -> Iterator[None]:
         """See `Replicas`."""
-        return peer_errors()
+        try:
+            yield
+        except (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.CancelledError) as error:
+            raise WorkerLostError(
+                "another worker has ended, or cannot be reached; --resume goes on from the last checkpoint"
+            ) from error
 
     def from_chief(self, make: Callable[[], Value]) -> Value:
         """See `Replicas`."""
@@ -136,7 +138,7 @@ class Workers(Replicas):
                 message = json.dumps({"error": str(error)}).encode()
         length = self.agree(len(message))
         padded = message.ljust(length, b" ") if self.is_chief else bytes(length)
-        with peer_errors():
+        with self.errors():
             (sent,) = self._summed([tf.constant(list(padded), tf.int32)])
         answer = json.loads(bytes(sent.numpy().tolist()))
         if "error" in answer:
@@ -145,13 +147,13 @@ class Workers(Replicas):
 
     def agree(self, number: int) -> int:
         """See `Replicas`."""
-        with peer_errors():
+        with self.errors():
             numbers = [number if index == self.index else 0 for index in range(self.number)]
             return int(max(self._summed([tf.constant(numbers, tf.int32)])[0].numpy()))
 
     def share(self, variables: list[Any]) -> None:
         """See `Replicas`."""
-        with peer_errors():
+        with self.errors():
             for dtype in {variable.dtype for variable in variables}:
                 of_dtype = [variable for variable in variables if variable.dtype == dtype]
                 own = [tf.identity(variable) if self.is_chief else tf.zeros_like(variable) for variable in of_dtype]
@@ -162,17 +164,6 @@ class Workers(Replicas):
         """See `Replicas`."""
         for state in seed_states(model):
             state.assign(state.value + [self.index, 0])
-
-
-@contextlib.contextmanager
-def peer_errors() -> Iterator[None]:
-    """Turn what TensorFlow raises when a worker is gone into a `UserError`."""
-    try:
-        yield
-    except (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.CancelledError) as error:
-        raise WorkerLostError(
-            "another worker has ended, or cannot be reached; --resume goes on from the last checkpoint"
-        ) from error
 
 
 class WorkerLostError(UserError):

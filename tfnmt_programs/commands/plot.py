@@ -4,6 +4,7 @@ import argparse
 from typing import TextIO
 
 from tfnmt.commands.parser import CommandParser, picture, positive
+from tfnmt.commands.search_options import add_bleu_tokenize
 from tfnmt.errors import UserError
 from tfnmt_programs.commands.post_figures import add_post_figures
 from tfnmt_programs.commands.summary_figures import add_summary_figures
@@ -41,7 +42,7 @@ def add_length(figures):
     length.add_argument("--source", required=True, metavar="F", help="sentences, or a .tsv of both sides")
     length.add_argument("--target", metavar="F", help="their reference translations, line by line")
     length.add_argument("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
-    length.add_argument("--bleu-tokenize", default="13a", choices=("13a", "intl", "char", "none"))
+    add_bleu_tokenize(length)
 
 
 def draw_length(arguments, output):

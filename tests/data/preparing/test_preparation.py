@@ -104,3 +104,7 @@ def test_other_files_or_tokenizers_do_not_go_on(tmp_path):
     path.write_text("a\tb\nc\td\n")
     with pytest.raises(UserError, match="prepare.json: files was another"):
         preparation._begin(*given, own)
+    for text in ("{", "[" * 100_000):
+        (tmp_path / "records" / "prepare.json").write_text(text)
+        with pytest.raises(UserError, match=r"prepare.json: is broken \("):
+            preparation._begin(*given, own)

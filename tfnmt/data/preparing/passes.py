@@ -114,12 +114,10 @@ def _encode(directory: Path, parts: Path, unique: bool, joint: bool, row: dict[s
 @functools.cache
 def _tokenizers(directory: Path, joint: bool) -> Any:
     """The tokenizers, loaded once in a process. It has one thread, since there is a process for every processor."""
-    import tensorflow as tf
-
     from tfnmt.text.tokenizers import load_tokenizer
+    from tfnmt.threads import use_threads
 
-    tf.config.threading.set_intra_op_parallelism_threads(1)
-    tf.config.threading.set_inter_op_parallelism_threads(1)
+    use_threads(1)
     source = load_tokenizer(directory, "source")
     return source, source if joint else load_tokenizer(directory, "target")
 

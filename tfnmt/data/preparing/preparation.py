@@ -86,7 +86,7 @@ def _begin(directory, inputs, preparation, tokenizers) -> bool:
         return False
     try:
         before = dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise UserError(f"{path}: is broken ({error}); name another --output") from error
     for key, value in description.items():
         if before.get(key) != value:

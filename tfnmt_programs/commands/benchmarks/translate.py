@@ -4,6 +4,7 @@ import argparse
 from typing import Any
 
 from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.commands.search_options import add_bleu_tokenize
 from tfnmt.errors import UserError
 from tfnmt_programs.commands.benchmarks.options import add_comparison, load_before, set_threads
 
@@ -31,9 +32,7 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument(
         "--target", metavar="F", help="references, with --model: tell BLEU, and the exact search's, too"
     )
-    parser.add_argument(
-        "--bleu-tokenize", default="13a", choices=("13a", "intl", "char", "none"), help="sacrebleu's (default: 13a)"
-    )
+    add_bleu_tokenize(parser)
     add_comparison(
         parser,
         peers=("joeynmt", "ctranslate2", "marian"),
