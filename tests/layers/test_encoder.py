@@ -107,14 +107,14 @@ def test_embeddings_start_with_length_one():
 
 
 def test_over_time_dropout_has_one_mask_for_all_times():
-    dropped = over_time_dropout(0.5)(tf.ones([6, 40, 10]), training=True).numpy()
+    dropped = over_time_dropout(0.5, "float32")(tf.ones([6, 40, 10]), training=True).numpy()
     assert set(np.unique(dropped)) == {0.0, 2.0}
     np.testing.assert_array_equal(dropped, np.broadcast_to(dropped[:1], dropped.shape))
     assert not np.array_equal(dropped[0, 0], dropped[0, 1])
 
 
 def test_whole_word_dropout_has_a_mask_for_each_word_and_all_its_units():
-    dropped = whole_word_dropout(0.5)(tf.ones([6, 40, 10]), training=True).numpy()
+    dropped = whole_word_dropout(0.5, "float32")(tf.ones([6, 40, 10]), training=True).numpy()
     assert set(np.unique(dropped)) == {0.0, 2.0}
     np.testing.assert_array_equal(dropped, np.broadcast_to(dropped[:, :, :1], dropped.shape))
     assert not np.array_equal(dropped[0], dropped[1]) and not np.array_equal(dropped[:, 0], dropped[:, 1])

@@ -1,6 +1,7 @@
 """The head: features of a pair by hand, layers in NumPy, and rows that a mask hides."""
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tfnmt.layers.feedforward import MultilayerPerceptron, activate, pair_features
@@ -51,3 +52,8 @@ def test_dropout_of_features_and_hidden_layers_is_for_training_alone():
     head.build((None, 4))
     once, again = (head(x, training=True).numpy() for _ in range(2))
     assert not np.allclose(once, again, atol=1e-6) and np.ptp(head(x).numpy(), axis=0).max() == 0
+
+
+def test_an_activation_that_there_is_none_of():
+    with pytest.raises(ValueError, match="activation='gelu': one of relu, maxout"):
+        MultilayerPerceptron(3, 4, activation="gelu")

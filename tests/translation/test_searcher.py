@@ -1,5 +1,6 @@
 """From text to text with every search: what must not depend on what, constraints, ensembles, edge cases."""
 
+import collections
 import functools
 
 import keras
@@ -268,6 +269,16 @@ def test_mixed_precision(model):
         for each in (rough, model)
     )
     np.testing.assert_allclose(found.attention[0, 0], expected.attention[0, 0], atol=0.05)
+
+
+def test_all_matrices_of_a_step_are_multiplied_in_bfloat16():
+    """W and U of both transitions, W_a, W_1 to W_3 and w; but not the energies' vector v_a."""
+    searcher = Searcher(made(conditional=True), SearchConfiguration(beam_size=1, precision="bfloat16"))
+    definition = searcher.function(with_prefixes=False).get_concrete_function().graph.as_graph_def()
+    parts = [[node for node in part.node_def if node.op == "MatMul"] for part in definition.library.function]
+    step = max(parts, key=len)  # the loop's body; the encoder's has one product
+    types = collections.Counter(tf.DType(node.attr["T"].type).name for node in step)
+    assert types == {"bfloat16": 9, "float32": 1}
 
 
 def test_an_empty_batch(model):

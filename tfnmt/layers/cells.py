@@ -13,7 +13,6 @@ import tensorflow as tf
 
 from tfnmt.layers.invariants import LoopInvariants, cast_matrix, cast_weight, invariants_for_one_step, times
 from tfnmt.layers.recurrence import Tensors
-from tfnmt.layers.registry import CELLS
 
 
 class Cell(keras.layers.Layer):
@@ -156,17 +155,6 @@ class LSTMCell(Cell):
         i, f, o, g = tf.split(a, 4, axis=-1)
         c = tf.sigmoid(f + 1.0) * c + tf.sigmoid(i) * tf.tanh(g)
         return (tf.sigmoid(o) * tf.tanh(c), c)
-
-
-def find_cell(name: str) -> type[Cell]:
-    """The cell of that name in `tfnmt.layers.registry.CELLS`.
-
-    Raises:
-        ValueError: there is none.
-    """
-    if name not in CELLS:
-        raise ValueError(f"cell={name!r}: one of {', '.join(CELLS)}")
-    return CELLS[name]
 
 
 def _orthogonal_blocks(gates: int) -> Callable:

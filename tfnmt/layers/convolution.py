@@ -1,11 +1,13 @@
 """Convolution over the words of a sentence, max pooling over all words, and the inception module."""
 
+import functools
 from typing import Any
 
 import keras
 import tensorflow as tf
 
 from tfnmt.layers.feedforward import PIECES, activate
+from tfnmt.registry import find_entry
 
 
 @keras.saving.register_keras_serializable("tfnmt")
@@ -23,7 +25,10 @@ class WordConvolution(keras.layers.Layer):
     def __init__(self, size: int, width: int, activation: str = "relu", **options: Any):
         super().__init__(**options)
         self.activation = activation
-        self.convolution = keras.layers.Conv1D(size * PIECES[activation], width, padding="same", name="convolution")
+        size *= find_entry("activation", activation, PIECES)
+        self.convolution = keras.layers.Conv1D(
+            size, width, padding="same", name="convolution", dtype=self.dtype_policy.name
+        )
 
     def build(self, input_shape: tuple) -> None:
         self.convolution.build(input_shape)
@@ -59,10 +64,11 @@ class Inception(keras.layers.Layer):
         if size < 4:
             raise ValueError(f"an inception module's size is 4 or more, not {size}")
         quarter = size // 4
-        self.single = WordConvolution(size - 3 * quarter, 1, activation, name="single")
-        self.reducers = [WordConvolution(quarter, 1, activation, name=f"reduce_{width}") for width in self.WIDTHS]
-        self.windows = [WordConvolution(quarter, width, activation, name=f"window_{width}") for width in self.WIDTHS]
-        self.pooled = WordConvolution(quarter, 1, activation, name="pooled")
+        convolution = functools.partial(WordConvolution, activation=activation, dtype=self.dtype_policy.name)
+        self.single = convolution(size - 3 * quarter, 1, name="single")
+        self.reducers = [convolution(quarter, 1, name=f"reduce_{width}") for width in self.WIDTHS]
+        self.windows = [convolution(quarter, width, name=f"window_{width}") for width in self.WIDTHS]
+        self.pooled = convolution(quarter, 1, name="pooled")
         self.quarter = quarter
 
     def build(self, input_shape: tuple) -> None:

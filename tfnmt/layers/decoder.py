@@ -1,17 +1,19 @@
 """The decoder: writes the translation, one word after the other, from what the encoder read."""
 
+import functools
 from typing import Any
 
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.cells import Cell, find_cell
+from tfnmt.layers.cells import Cell
 from tfnmt.layers.deep_output import DeepOutput
 from tfnmt.layers.embedding import Embedding, over_time_dropout, whole_word_dropout
 from tfnmt.layers.int8 import Int8Matrix
 from tfnmt.layers.invariants import cast_matrix, cast_weight, invariants_for_one_step, multiply, scoped
 from tfnmt.layers.recurrence import Tensors, recur
-from tfnmt.layers.registry import ATTENTIONS
+from tfnmt.layers.registry import ATTENTIONS, CELLS
+from tfnmt.registry import find_entry
 
 Named = dict[str, tf.Tensor]
 
@@ -78,8 +80,6 @@ class Decoder(keras.layers.Layer):
         **options: Any,
     ):
         super().__init__(**options)
-        if attention not in ATTENTIONS:
-            raise ValueError(f"attention={attention!r}: one of {', '.join(ATTENTIONS)}")
         if input_feeding and not deep_output:
             raise ValueError("input_feeding needs deep_output")
         readout_size = (output_units or embedding_size) if deep_output else units
@@ -87,28 +87,33 @@ class Decoder(keras.layers.Layer):
             raise ValueError(f"tied_embeddings: words are scored from {readout_size} numbers, not {embedding_size}")
         if attend_first and (attention == "none" or layers > 1 or conditional or input_feeding):
             raise ValueError("attend_first needs attention and one layer, and neither conditional nor input_feeding")
-        new_cell = find_cell(cell)
-        self.E = Embedding(vocabulary_size, embedding_size, name="E")
+        new_cell = functools.partial(
+            find_entry("cell", cell, CELLS), units, layer_normalization, dtype=self.dtype_policy.name
+        )
+        self.E = Embedding(vocabulary_size, embedding_size, name="E", dtype=self.dtype_policy.name)
         self.attention = self.second = self.readout = None
-        if attend := ATTENTIONS[attention]:
-            self.attention = attend(attention_units, name="attention")
-        self.first = new_cell(units, layer_normalization, name="first")
+        if attend := find_entry("attention", attention, ATTENTIONS):
+            self.attention = attend(attention_units, name="attention", dtype=self.dtype_policy.name)
+        self.first = new_cell(name="first")
         if conditional and self.attention:
-            self.second = new_cell(units, layer_normalization, name="second")
-        self.upper = [new_cell(units, layer_normalization, name=f"layer_{i}") for i in range(1, layers)]
+            self.second = new_cell(name="second")
+        self.upper = [new_cell(name=f"layer_{i}") for i in range(1, layers)]
         count = layers * self.first.number_of_states
-        self.initial = [keras.layers.Dense(units, "tanh", name=f"z_0_{i}") for i in range(count)]
+        self.initial = [
+            keras.layers.Dense(units, "tanh", name=f"z_0_{i}", dtype=self.dtype_policy.name) for i in range(count)
+        ]
         if deep_output:
-            self.readout = DeepOutput(output_units or embedding_size, output_activation, name="readout")
+            size = output_units or embedding_size
+            self.readout = DeepOutput(size, output_activation, name="readout", dtype=self.dtype_policy.name)
         self.readout_size = readout_size
         self.attend_first = attend_first
         self.input_feeding = input_feeding
         self.tied_embeddings = tied_embeddings
         self.residual = residual
-        self.word_dropout = whole_word_dropout(word_dropout)
-        self.embedding_dropout = over_time_dropout(embedding_dropout)
-        self.state_dropout = keras.layers.Dropout(state_dropout)
-        self.output_dropout = over_time_dropout(output_dropout)
+        self.word_dropout = whole_word_dropout(word_dropout, self.dtype_policy.name)
+        self.embedding_dropout = over_time_dropout(embedding_dropout, self.dtype_policy.name)
+        self.state_dropout = keras.layers.Dropout(state_dropout, dtype=self.dtype_policy.name)
+        self.output_dropout = over_time_dropout(output_dropout, self.dtype_policy.name)
 
     def build(self, ids_shape: tuple | None, encoded_shape: dict[str, tuple]) -> None:
         """`encoded_shape`: the shapes of what `Encoder` returns; only the last dimension of "summary" matters."""
@@ -197,17 +202,18 @@ class Decoder(keras.layers.Layer):
         t = self.output_dropout(t, training=training)
         return self.logits(tf.transpose(t, [1, 0, 2]))
 
-    def for_steps(self, words: tf.Tensor | None = None, dtype: str | None = None) -> dict[str, Named]:
+    def for_steps(self, words: tf.Tensor | None = None) -> dict[str, Named]:
         """The weights of the steps that a search takes one by one, the same for every source and every step.
 
         Args:
             words: int32 [n], ids of the words whose logits are computed; None for all.
-            dtype: what matrices are multiplied in; None for the dtype that the layer computes in.
 
         Returns:
             A dictionary of dictionaries of tensors, for `step`.
         """
-        weights = self._loop_weights()
+        weights = self._loop_weights() | scoped({"first": self.first.loop_weights(with_inputs=True)})
+        if self.readout:
+            weights |= scoped({"readout": self.readout.loop_weights(with_words=True)})
         w, b = self._output_weight(), cast_weight(self, self.b)
         b = b if words is None else tf.gather(b, words)
         if isinstance(w, Int8Matrix):
@@ -215,8 +221,6 @@ class Decoder(keras.layers.Layer):
         else:
             w = w if words is None else tf.gather(w, words, axis=0 if self.tied_embeddings else 1)
             weights["w"] = tf.transpose(w) if self.tied_embeddings else w
-        if dtype is not None:
-            weights = {name: tf.cast(x, dtype) if x.shape.rank == 2 else x for name, x in weights.items()}
         return {"weights": weights, "constants": self._loop_constants({}) | {"b": b}}
 
     def step(
@@ -245,8 +249,13 @@ class Decoder(keras.layers.Layer):
         of_memory = self._memory_invariants(memory)
         invariants = invariants_for_one_step(**{name: shared[name] | of_memory[name] for name in shared}, rows=rows)
         u = self.E(ids)
-        z, c, states, attention = self._transition(self._project(u, memory), states, invariants)
-        t = states[-1] if self.input_feeding else self._readout(z, c, u)
+        z, c, states, attention = self._transition(self._project(u, memory, invariants), states, invariants)
+        t = z
+        if self.input_feeding:
+            t = states[-1]
+        elif self.readout:
+            readout = invariants.scope("readout")
+            t = self.readout.step(self.readout.project(u, readout), z, c, readout)
         return invariants.matmul("w", t) + invariants["b"], states, attention
 
     def logits(self, t: tf.Tensor) -> tf.Tensor:
@@ -264,15 +273,16 @@ class Decoder(keras.layers.Layer):
         """w [readout_size, vocabulary_size], or its transpose, which is E, where they are tied and no `Int8Matrix`."""
         return cast_matrix(self, self.E.embeddings if self.tied_embeddings else self.w)
 
-    def _project(self, u, memory):
+    def _project(self, u, memory, invariants=None):
         """What the first layer and, with input feeding, the readout need of the words before, at all times at once."""
         s = u
         if not self.attention:
             summary = memory["summary"]
             summaries = tf.broadcast_to(summary, tf.concat([tf.shape(u)[:-1], [summary.shape[-1]]], axis=0))
             s = tf.concat([u, summaries], axis=-1)
-        projected = (self.first.project(s),)
-        return (*projected, self.readout.project(u)) if self.input_feeding else projected
+        first, readout = (invariants and invariants.scope(name) for name in ("first", "readout"))
+        projected = (self.first.project(s, first),)
+        return (*projected, self.readout.project(u, readout)) if self.input_feeding else projected
 
     def _transition(self, inputs, states, invariants):
         """z_{i−1} → z_i for all layers: the z that words are scored from, the context c, all new states, and α."""

@@ -44,13 +44,15 @@ class DeepOutput(keras.layers.Layer):
         weights = self.loop_weights()
         return self._activated(self.project(u) + times(z, weights["W_1"]) + times(c, weights["W_3"]))
 
-    def loop_weights(self) -> dict[str, tf.Tensor]:
+    def loop_weights(self, with_words: bool = False) -> dict[str, tf.Tensor]:
         """The matrices that `step` multiplies with, by name."""
-        return {"W_1": cast_matrix(self, self.W_1), "W_3": cast_matrix(self, self.W_3)}
+        names = ("W_1", "W_2", "W_3") if with_words else ("W_1", "W_3")
+        return {name: cast_matrix(self, getattr(self, name)) for name in names}
 
-    def project(self, u: tf.Tensor) -> tf.Tensor:
+    def project(self, u: tf.Tensor, invariants: LoopInvariants | None = None) -> tf.Tensor:
         """u W_2 + b [..., units], which depends on no state."""
-        return times(u, cast_matrix(self, self.W_2)) + cast_weight(self, self.b)
+        product = times(u, cast_matrix(self, self.W_2)) if invariants is None else invariants.matmul("W_2", u)
+        return product + cast_weight(self, self.b)
 
     def step(self, projected: tf.Tensor, z: tf.Tensor, c: tf.Tensor, invariants: LoopInvariants) -> tf.Tensor:
         """`call` in a loop that has the weights in its `invariants`; `projected` is `project(u)` at that time."""

@@ -25,7 +25,8 @@ class Embedding(keras.layers.Embedding):
         super().__init__(vocabulary_size, size, embeddings_initializer=scale, mask_zero=mask_zero, **options)
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
-        """Ids int [...] → float [..., size]."""
+        """Ids int [...] → float [..., size]. Keras gives ids as floats where an input has no dtype."""
+        inputs = inputs if inputs.dtype.is_integer else tf.cast(inputs, tf.int32)
         if (table := int8_matrix(self.embeddings)) is not None:
             return table.vectors(inputs)
         return tf.cast(_rows(tf.convert_to_tensor(self.embeddings), inputs), self.compute_dtype)
@@ -75,13 +76,16 @@ class WordVectors(keras.layers.Layer):
         dropout: float = 0.0,
         **options: Any,
     ):
-        super().__init__(**options)
-        self.E = Embedding(vocabulary_size, size, trainable=trained, name="E")
-        self.projection = None if projection is None else keras.layers.Dense(projection, name="projection")
-        self.normalization = (
-            keras.layers.BatchNormalization(momentum=0.9, name="normalization") if batch_normalization else None
-        )
-        self.dropout = keras.layers.Dropout(dropout)
+        super().__init__(autocast=False, **options)
+        self.E = Embedding(vocabulary_size, size, trainable=trained, name="E", dtype=self.dtype_policy.name)
+        self.projection = self.normalization = None
+        if projection is not None:
+            self.projection = keras.layers.Dense(projection, name="projection", dtype=self.dtype_policy.name)
+        if batch_normalization:
+            self.normalization = keras.layers.BatchNormalization(
+                momentum=0.9, name="normalization", dtype=self.dtype_policy.name
+            )
+        self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy.name)
         self.output_size = projection or size
 
     def build(self, input_shape: tuple | None = None) -> None:
@@ -103,12 +107,12 @@ class WordVectors(keras.layers.Layer):
         return x * tf.cast(mask, x.dtype)[:, :, tf.newaxis]
 
 
-def whole_word_dropout(rate: float) -> keras.layers.Dropout:
+def whole_word_dropout(rate: float, dtype: str) -> keras.layers.Dropout:
     """Dropout of [time, batch, size] that leaves a word's vector whole or drops all of it (Sennrich & Zhang 2019,
     arXiv:1905.11901, section 4.2)."""
-    return keras.layers.Dropout(rate, noise_shape=(None, None, 1))
+    return keras.layers.Dropout(rate, noise_shape=(None, None, 1), dtype=dtype)
 
 
-def over_time_dropout(rate: float) -> keras.layers.Dropout:
+def over_time_dropout(rate: float, dtype: str) -> keras.layers.Dropout:
     """Dropout of [time, batch, size] with one mask for all times (Gal & Ghahramani 2016, arXiv:1512.05287)."""
-    return keras.layers.Dropout(rate, noise_shape=(1, None, None))
+    return keras.layers.Dropout(rate, noise_shape=(1, None, None), dtype=dtype)

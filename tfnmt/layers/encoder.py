@@ -5,9 +5,10 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.cells import find_cell
 from tfnmt.layers.embedding import Embedding, over_time_dropout, whole_word_dropout
+from tfnmt.layers.registry import CELLS
 from tfnmt.layers.rnn import read_layer
+from tfnmt.registry import find_entry
 
 
 @keras.saving.register_keras_serializable("tfnmt")
@@ -50,21 +51,25 @@ class Encoder(keras.layers.Layer):
         summary_dropout: float = 0.0,
         **options: Any,
     ):
-        super().__init__(**options)
-        self.E = Embedding(vocabulary_size, embedding_size, name="E")
+        super().__init__(autocast=False, **options)
+        self.E = Embedding(vocabulary_size, embedding_size, name="E", dtype=self.dtype_policy.name)
         self.directions = 2 if bidirectional else 1
         self.output_size = self.directions * units
         self.residual = residual
         ways = ("forward", "backward")[: self.directions]
         # One flat list: Keras saves no layers that are in a list in a list.
         self.cells = [
-            find_cell(cell)(units, layer_normalization, name=f"layer_{i}_{way}") for i in range(layers) for way in ways
+            find_entry("cell", cell, CELLS)(
+                units, layer_normalization, name=f"layer_{i}_{way}", dtype=self.dtype_policy.name
+            )
+            for i in range(layers)
+            for way in ways
         ]
-        self.word_dropout = whole_word_dropout(word_dropout)
-        self.embedding_dropout = over_time_dropout(embedding_dropout)
-        self.state_dropout = keras.layers.Dropout(state_dropout)
-        self.output_dropout = over_time_dropout(output_dropout)
-        self.summary_dropout = keras.layers.Dropout(summary_dropout)
+        self.word_dropout = whole_word_dropout(word_dropout, self.dtype_policy.name)
+        self.embedding_dropout = over_time_dropout(embedding_dropout, self.dtype_policy.name)
+        self.state_dropout = keras.layers.Dropout(state_dropout, dtype=self.dtype_policy.name)
+        self.output_dropout = over_time_dropout(output_dropout, self.dtype_policy.name)
+        self.summary_dropout = keras.layers.Dropout(summary_dropout, dtype=self.dtype_policy.name)
 
     def build(self, input_shape: tuple | None = None) -> None:
         """All sizes are known without `input_shape`."""

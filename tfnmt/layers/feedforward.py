@@ -5,6 +5,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tfnmt.registry import find_entry
+
 PIECES = {"relu": 1, "maxout": 2}
 """How many columns a layer computes for each unit of its output, by activation."""
 
@@ -59,18 +61,22 @@ class MultilayerPerceptron(keras.layers.Layer):
         super().__init__(**options)
         self.activation = activation
         self.units = units
-        width = units * PIECES[activation]
+        width = units * find_entry("activation", activation, PIECES)
         self.hidden = [
-            keras.layers.Dense(width, kernel_initializer="he_normal", name=f"hidden_{i}") for i in range(layers)
+            keras.layers.Dense(width, kernel_initializer="he_normal", name=f"hidden_{i}", dtype=self.dtype_policy.name)
+            for i in range(layers)
         ]
         self.normalizations = []
         if batch_normalization:
             self.normalizations = [
-                keras.layers.BatchNormalization(momentum=0.9, name=f"normalization_{i}") for i in range(layers + 1)
+                keras.layers.BatchNormalization(momentum=0.9, name=f"normalization_{i}", dtype=self.dtype_policy.name)
+                for i in range(layers + 1)
             ]
-        self.dropout = keras.layers.Dropout(dropout)
+        self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy.name)
         last = keras.initializers.RandomUniform(-0.005, 0.005)
-        self.output_map = keras.layers.Dense(classes, kernel_initializer=last, name="output_map")
+        self.output_map = keras.layers.Dense(
+            classes, kernel_initializer=last, name="output_map", dtype=self.dtype_policy.name
+        )
 
     def build(self, input_shape: tuple) -> None:
         """`input_shape`: [..., size]."""

@@ -12,9 +12,10 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.cells import find_cell
 from tfnmt.layers.convolution import Inception, WordConvolution, max_over_words
+from tfnmt.layers.registry import CELLS
 from tfnmt.layers.rnn import read_layer
+from tfnmt.registry import find_entry
 
 Named = dict[str, tf.Tensor]
 
@@ -92,8 +93,12 @@ class Recurrent(FlatEncoder):
             "state_dropout": state_dropout,
         }
         self.directions = len(ways)
-        self.cells = [find_cell(cell)(units, name=f"layer_{i}_{way}") for i in range(layers) for way in ways]
-        self.state_dropout = keras.layers.Dropout(state_dropout)
+        self.cells = [
+            find_entry("cell", cell, CELLS)(units, name=f"layer_{i}_{way}", dtype=self.dtype_policy.name)
+            for i in range(layers)
+            for way in ways
+        ]
+        self.state_dropout = keras.layers.Dropout(state_dropout, dtype=self.dtype_policy.name)
 
     def build(self, input_shape: Any = None) -> None:
         super().build(input_shape)
@@ -135,7 +140,10 @@ class Convolutional(FlatEncoder):
     ):
         super().__init__(embedding, size * len(widths), **options)
         self.settings = {"size": size, "widths": list(widths), "activation": activation}
-        self.windows = [WordConvolution(size, width, activation, name=f"window_{width}") for width in widths]
+        self.windows = [
+            WordConvolution(size, width, activation, name=f"window_{width}", dtype=self.dtype_policy.name)
+            for width in widths
+        ]
 
     def build(self, input_shape: Any = None) -> None:
         super().build(input_shape)
@@ -170,7 +178,9 @@ class InceptionEncoder(FlatEncoder):
     ):
         super().__init__(embedding, size, **options)
         self.settings = {"size": size, "layers": layers, "activation": activation}
-        self.modules = [Inception(size, activation, name=f"module_{i}") for i in range(layers)]
+        self.modules = [
+            Inception(size, activation, name=f"module_{i}", dtype=self.dtype_policy.name) for i in range(layers)
+        ]
 
     def build(self, input_shape: Any = None) -> None:
         super().build(input_shape)

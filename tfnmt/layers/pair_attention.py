@@ -1,5 +1,6 @@
 """Attention between the two sentences of a pair: each word or phrase beside what it attends to in the other one."""
 
+import functools
 from typing import Any
 
 import keras
@@ -29,9 +30,10 @@ class PairAttention(keras.layers.Layer):
         super().__init__(**options)
         self.units = units
         self.output_size = 2 * units
-        self.F = keras.layers.Dense(units, activation="relu", name="F")
-        self.compare = keras.layers.Dense(units, activation="relu", kernel_initializer="he_normal", name="compare")
-        self.attention = keras.layers.Attention(name="attention")
+        dense = functools.partial(keras.layers.Dense, units, activation="relu", dtype=self.dtype_policy.name)
+        self.F = dense(name="F")
+        self.compare = dense(kernel_initializer="he_normal", name="compare")
+        self.attention = keras.layers.Attention(name="attention", dtype=self.dtype_policy.name)
 
     def build(self, input_shape: tuple) -> None:
         """`input_shape`: [..., size]."""

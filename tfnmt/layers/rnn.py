@@ -32,6 +32,7 @@ class RNN(keras.layers.Layer):
 
     Raises:
         TypeError: the cell is of another kind.
+        ValueError: the cell computes in another dtype.
     """
 
     stateful, states = False, None  # asked for by keras.layers.Bidirectional
@@ -50,11 +51,15 @@ class RNN(keras.layers.Layer):
             raise TypeError(
                 f"cell is a GRUCell or LSTMCell of tfnmt.layers, not {cell!r}; for others: keras.layers.RNN"
             )
+        if cell.compute_dtype != self.compute_dtype:
+            raise ValueError(
+                f"the cell computes in {cell.compute_dtype}, the layer in {self.compute_dtype}: give both one dtype"
+            )
         self.cell = cell
         self.return_sequences = return_sequences
         self.return_state = return_state
         self.go_backwards = go_backwards
-        self.state_dropout = keras.layers.Dropout(state_dropout)
+        self.state_dropout = keras.layers.Dropout(state_dropout, dtype=self.dtype_policy.name)
         self.supports_masking = True
 
     def build(self, sequences_shape: tuple, initial_state_shape: Any = None) -> None:

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfnmt.configuration import require
 from tfnmt.errors import UserError
+from tfnmt.layers.invariants import products_in
 from tfnmt.search.step import StepFunction, ensemble
 from tfnmt.text.framing import encode_source
 from tfnmt.translation.int8_weights import Int8Weights, weights_digest
@@ -106,7 +107,8 @@ def search_step(
     decoder = model.decoder
     states, memory = decoder.start(model.encoder(source))
     words = None if candidates is None else candidates.words
-    shared = decoder.for_steps(words, dtype)
+    with products_in(dtype):
+        shared = decoder.for_steps(words)
     memory = {"source": memory} if candidates is None else {"source": memory, "penalties": candidates.penalties}
 
     def step(ids, states, memory):

@@ -1,6 +1,7 @@
 """The layers of trees as Keras users know layers: called, in a functional model, in Keras's RNN, saved and loaded."""
 
 import contextlib
+import functools
 
 import keras
 import numpy as np
@@ -111,3 +112,31 @@ def test_a_layer_again_from_its_configuration():
     for layer in layers:
         again = type(layer).from_config(layer.get_config())
         assert again.get_config() == layer.get_config()
+
+
+@pytest.mark.parametrize("new_encoder", [TreeLSTMEncoder, functools.partial(SPINN, tracker_units=TRACKER_UNITS)])
+def test_a_model_with_trees_is_exported_without_the_gradient_of_its_loop(new_encoder, tmp_path):
+    """As docs/python.md says."""
+    inputs = {name: keras.Input([None], dtype="int32", name=name) for name in ("words", "transitions")}
+    model = keras.Model(inputs, new_encoder(WordVectors(VOCABULARY, 6), UNITS)(inputs)["root"])
+    ids = tf.TensorSpec([None, None], tf.int32)
+    archive = keras.export.ExportArchive()
+    archive.track(model)
+    archive.add_endpoint("serve", model.call, input_signature=[dict.fromkeys(inputs, ids)])
+    options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+    archive.write_out(tmp_path / "exported", options=options, verbose=False)
+    batch = batch_of([random_tree(RANDOM, words) for words in (3, 5)])
+    exported = tf.saved_model.load(tmp_path / "exported")
+    np.testing.assert_allclose(exported.serve(batch), model(batch), atol=1e-6)
+
+
+def test_keras_does_not_compile_tree_encoders():
+    """XLA cannot write rows in place. Keras compiles a model on a GPU by itself if all its layers say that they can."""
+    assert not TreeLSTMEncoder(WordVectors(VOCABULARY, 6), UNITS).supports_jit
+
+
+@pytest.mark.parametrize("option", [{"composition": "treelstm"}, {"leaf_rnn": "lstmm"}])
+def test_a_name_that_there_is_none_of_is_told(option):
+    ((key, name),) = option.items()
+    with pytest.raises(ValueError, match=f"{key}='{name}': one of "):
+        TreeLSTMEncoder(WordVectors(VOCABULARY, 6), UNITS, **option)

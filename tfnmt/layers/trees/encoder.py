@@ -6,12 +6,12 @@ import keras
 import tensorflow as tf
 
 from tfnmt.devices import on_cpu
-from tfnmt.layers.cells import find_cell
 from tfnmt.layers.invariants import LoopInvariants
-from tfnmt.layers.registry import COMPOSITIONS
+from tfnmt.layers.registry import CELLS, COMPOSITIONS
 from tfnmt.layers.rnn import RNN
 from tfnmt.layers.trees.loop import compose_trees
 from tfnmt.layers.trees.schedule import schedule_by_depth
+from tfnmt.registry import find_entry
 from tfnmt.text.brackets import PAD
 from tfnmt.text.tokenizer import PADDING
 
@@ -44,21 +44,25 @@ class TreeEncoder(keras.layers.Layer):
         **options: Any,
     ):
         super().__init__(**options)
+        self.supports_jit = False  # the loop writes rows in place, for which XLA has no operation
         self.embedding = embedding
         self.units = self.output_size = units
         self.composition = composition
-        self.composition_dropout = keras.layers.Dropout(composition_dropout)
-        self.leaf_rnn, self.leaf_dropout = leaf_rnn, keras.layers.Dropout(leaf_dropout)
+        self.composition_dropout = keras.layers.Dropout(composition_dropout, dtype=self.dtype_policy.name)
+        self.leaf_rnn, self.leaf_dropout = leaf_rnn, keras.layers.Dropout(leaf_dropout, dtype=self.dtype_policy.name)
         self.reader, self.vector_size = None, embedding.output_size
         if leaf_rnn is not None:
+            cell = find_entry("leaf_rnn", leaf_rnn, CELLS)(units, dtype=self.dtype_policy.name)
             self.reader = keras.layers.Bidirectional(
-                RNN(find_cell(leaf_rnn)(units), return_sequences=True), name="leaf_rnn"
+                RNN(cell, return_sequences=True, dtype=self.dtype_policy.name),
+                name="leaf_rnn",
+                dtype=self.dtype_policy.name,
             )
             self.vector_size = 2 * units
-        leaf_size = 2 * units if COMPOSITIONS[composition].has_memory else units
+        leaf_size = 2 * units if find_entry("composition", composition, COMPOSITIONS).has_memory else units
         self.projection = None
         if self.vector_size != leaf_size:
-            self.projection = keras.layers.Dense(leaf_size, name="projection")
+            self.projection = keras.layers.Dense(leaf_size, name="projection", dtype=self.dtype_policy.name)
 
     def build(self, input_shape: Any = None) -> None:
         if not getattr(self.embedding, "built", False):  # else it was loaded with the layer
@@ -153,7 +157,7 @@ class TreeLSTMEncoder(TreeEncoder):
 
     def __init__(self, embedding: keras.layers.Layer, units: int, composition: str = "tree-lstm", **options: Any):
         super().__init__(embedding, units, composition, **options)
-        self.compose = COMPOSITIONS[composition](units, name="compose")
+        self.compose = COMPOSITIONS[composition](units, name="compose", dtype=self.dtype_policy.name)
 
     def build(self, input_shape: Any = None) -> None:
         super().build()

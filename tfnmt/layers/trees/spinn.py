@@ -53,8 +53,9 @@ class SPINN(TreeEncoder):
             raise ValueError(f'parse is "given", "predicted" or "sampled", not {parse!r}')
         self.parse = parse
         self.tracked_composition = tracked_composition
-        self.tracker = Tracker(tracker_units, predicts=parse != "given", name="tracker")
-        self.compose = COMPOSITIONS[composition](units, tracker_units if tracked_composition else 0, name="compose")
+        self.tracker = Tracker(tracker_units, predicts=parse != "given", name="tracker", dtype=self.dtype_policy.name)
+        tracking = tracker_units if tracked_composition else 0
+        self.compose = COMPOSITIONS[composition](units, tracking, name="compose", dtype=self.dtype_policy.name)
 
     def build(self, input_shape: Any = None) -> None:
         super().build()

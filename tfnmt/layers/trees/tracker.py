@@ -33,7 +33,7 @@ class Tracker(keras.layers.Layer):
         self.units = self.output_size = units
         self.state_size = [units, units]
         self.predicts = predicts
-        self.cell = LSTMCell(units, name="cell")
+        self.cell = LSTMCell(units, name="cell", dtype=self.dtype_policy.name)
 
     def build(self, input_shape: tuple) -> None:
         """`input_shape`: [..., 3, size], that of what it reads."""

@@ -47,7 +47,9 @@ class WordSPINN(TreeLSTMEncoder):
             raise ValueError(f'parse is "predicted" or "sampled", not {parse!r}')
         self.parse = parse
         self.uncomposed = tuple(uncomposed)
-        self.tracker = WordTracker(embedding.E.input_dim, tracker_units, reduce_bias, name="tracker")
+        self.tracker = WordTracker(
+            embedding.E.input_dim, tracker_units, reduce_bias, name="tracker", dtype=self.dtype_policy.name
+        )
 
     def build(self, input_shape: Any = None) -> None:
         super().build()

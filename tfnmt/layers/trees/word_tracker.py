@@ -39,8 +39,8 @@ class WordTracker(keras.layers.Layer):
         super().__init__(**options)
         self.units = units
         self.reduce_bias = reduce_bias
-        self.E = Embedding(vocabulary_size, units, name="E")
-        self.cell = LSTMCell(units, name="cell")
+        self.E = Embedding(vocabulary_size, units, name="E", dtype=self.dtype_policy.name)
+        self.cell = LSTMCell(units, name="cell", dtype=self.dtype_policy.name)
 
     def build(self, input_shape: Any = None) -> None:
         """`input_shape` has no effect."""
