@@ -45,6 +45,13 @@ def test_a_name_that_is_none():
         tfnmt.load("sample-de")
 
 
+def test_what_is_no_model_directory_is_told():
+    with pytest.raises(UserError, match=r"m\.keras: is no model directory; keras\.models\.load_model loads it"):
+        tfnmt.load("m.keras")
+    with pytest.raises(UserError, match="kind=clasifier: allowed is translator or classifier, or None"):
+        tfnmt.load("sample-spinn", kind="clasifier")
+
+
 def test_a_translator_by_name(monkeypatch):
     pairs = tfnmt.sample_pairs(60, seed=0, split="test")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("".join(f"{pair[0]}\n" for pair in pairs).encode())))

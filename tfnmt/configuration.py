@@ -86,6 +86,14 @@ def require(condition: bool, key: str, value: Any, allowed: str) -> None:
         raise UserError(f"{key}={setting_text(value)}: allowed is {allowed}")
 
 
+def require_class(configuration: Any, cls: type[Configuration]) -> None:
+    """Raise `TypeError` if it is not a configuration of that class: a model's, where a preset has several."""
+    if not isinstance(configuration, cls):
+        raise TypeError(
+            f"the configuration is a {cls.__name__}, as preset.model is, not {type(configuration).__name__}"
+        )
+
+
 def parse_overrides(settings: list[str], *configurations: Configuration) -> tuple[Any, ...]:
     """Replace fields by settings such as `["units=256", "dropout=0.3"]`.
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tfnmt.classification.classifier import Classifier
 from tfnmt.classification.servable import ClassifierServable
+from tfnmt.configuration import require
 from tfnmt.errors import UserError
 from tfnmt.pretrained import find_model
 from tfnmt.training.model_directory import CONFIGURATION, load_model, read_kind
@@ -26,6 +27,7 @@ def load(directory: str | Path, kind: str | None = None) -> Translator | Classif
     Raises:
         UserError: a file is missing, broken or cut short, or the model is of another kind; names it.
     """
+    require(kind in (None, *_CLASSES), "kind", kind, f"{' or '.join(_CLASSES)}, or None")
     directory = find_model(directory)
     kind = kind or read_kind(directory)
     if kind not in _CLASSES:

@@ -285,14 +285,22 @@ def test_errors_name_the_text():
         model.classify(["( a b )", "( a b"], batch_size=1)
     pairs = made("bag", "snli")
     for text in ("dogs", "ab", ("a", "b", "c"), ("a", 1)):
-        with pytest.raises(UserError, match="text 2: is .*; this model reads a pair of texts"):
+        with pytest.raises(UserError, match="text 2: is .*; it should be a pair of texts"):
             pairs.classify([("a", "b"), text])
-    with pytest.raises(UserError, match=r"text 1: is \('a', 'b'\); this model reads a text"):
+    with pytest.raises(UserError, match=r"text 1: is \('a', 'b'\); it should be a text"):
         made("bag", "listops").classify([("a", "b")])
     with pytest.raises(UserError, match="text 1: there are no words"):
         made("bag", "listops").classify(["( )"])
     with pytest.raises(UserError, match="encoder=bag does not parse: spinn and rl-spinn do"):
         made("bag").parse(["a b"])
+    parser = made("spinn", "listops")
+    with pytest.raises(UserError, match=r"text 2: is \('a', 'b'\); it should be a text"):
+        parser.parse(["a b", ("a", "b")])
+    for method in (parser.parse, parser.classify):
+        with pytest.raises(UserError, match="texts=a b: allowed is a list of texts"):
+            method("a b")
+        with pytest.raises(UserError, match="batch_size=-1: allowed is a whole number from 1"):
+            method(["a b"], batch_size=-1)
 
 
 @pytest.mark.parametrize("encoder", ["spinn", "rl-spinn"])

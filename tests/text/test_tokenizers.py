@@ -349,3 +349,12 @@ def test_a_model_with_other_special_ids_is_refused():
 def test_apostrophes_of_both_kinds_are_within_words():
     tokenizer = WordTokenizer(["a"], split_punctuation=True)
     assert tokenizer.surface_forms(["dog\u2019s dog's"]).to_list() == [["dog\u2019s".encode(), b"dog's"]]
+
+
+def test_one_string_is_no_list_of_words_or_lines():
+    """Else its characters would be the words, or the lines."""
+    with pytest.raises(UserError, match="vocabulary=dog: allowed is a list of words"):
+        WordTokenizer("dog")
+    for learn in (lambda: WordTokenizer.train("a dog"), lambda: SubwordTokenizer.train("a dog", 10)):
+        with pytest.raises(UserError, match="lines=a dog: allowed is several strings"):
+            learn()

@@ -100,3 +100,18 @@ def test_too_much_to_score_at_once_is_refused():
     served = TranslatorServable([model], SearchConfiguration(beam_size=1)).functions["score"]
     with pytest.raises(tf.errors.InvalidArgumentError, match="more than 100,000 characters of target at once"):
         served(tf.constant(SOURCES[:2]), tf.constant(["a", "a" * 50_001]))
+
+
+@pytest.mark.parametrize(
+    "name, inputs, message",
+    [
+        ("score", ("source", "target"), "as many targets as sources"),
+        ("complete", ("text", "prefix"), "as many prefixes"),
+    ]
+    + [("alternatives", ("text", "prefix"), "as many prefixes as texts")],
+)
+def test_as_many_of_both_are_needed(name, inputs, message):
+    """Else one source would be scored with each target."""
+    function = TranslatorServable([made()], SearchConfiguration(beam_size=1)).functions[name]
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        function(**dict(zip(inputs, (tf.constant(["a"]), tf.constant(["a", "b"])), strict=True)))

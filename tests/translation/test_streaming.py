@@ -51,8 +51,14 @@ def test_prefixes_go_with_their_lines():
     lines = [b"a\n", b"b\n", b"c\n"]
     assert list(translate_stream(Shouting(), lines, 2, iter(["x ", "", "z "]))) == ["x A", "B", "z C"]
     for prefixes, complaint in (
-        (["x ", "y "], "line 3: there is a sentence and no prefix; give one for each line"),
-        (["x ", "y ", "", ""], "line 4: there is a prefix and no sentence; give one for each line"),
+        (
+            ["x ", "y "],
+            "standard input and prefixes, line 3: there is a sentence and no prefix; give one for each line",
+        ),
+        (
+            ["x ", "y ", "", ""],
+            "standard input and prefixes, line 4: there is a prefix and no sentence; give one for each line",
+        ),
     ):
         translations = translate_stream(Shouting(), lines, 2, iter(prefixes))
         assert [next(translations), next(translations)] == ["x A", "y B"]

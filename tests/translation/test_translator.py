@@ -11,6 +11,7 @@ from tfnmt.text.tokenizers import END, START, UNKNOWN, WordTokenizer
 from tfnmt.training.losses import MaskedCrossEntropy
 from tfnmt.training.metrics import Perplexity, TokenAccuracy
 from tfnmt.translation.configuration import TranslatorConfiguration
+from tfnmt.translation.presets import find_preset
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
 from tfnmt.translation.translator import Translator
@@ -328,3 +329,11 @@ def test_a_saved_model_keeps_a_search(trained, tmp_path):
     tf.saved_model.save(module, tmp_path)
     loaded = tf.saved_model.load(tmp_path)
     assert [text.decode() for text in loaded.search(tf.constant(TEXTS)).texts[:, 0].numpy()] == expected
+
+
+def test_a_preset_is_no_configuration_of_a_model():
+    preset, tokenizer = find_preset("tiny"), WordTokenizer(["a"])
+    message = "the configuration is a TranslatorConfiguration, as preset.model is, not"
+    for configuration in (preset, preset.training):
+        with pytest.raises(TypeError, match=message):
+            Translator(configuration, tokenizer, tokenizer)

@@ -13,7 +13,7 @@ from tfnmt.classification.encoders import ENCODERS, make_encoder
 from tfnmt.classification.losses import classification_loss, number_of_labels, transition_labels, update_accuracy
 from tfnmt.classification.prediction import Batch, Predictor
 from tfnmt.classification.running_rewards import RunningStandardization
-from tfnmt.configuration import from_json, require
+from tfnmt.configuration import from_json, require, require_class
 from tfnmt.layers.feedforward import MultilayerPerceptron, pair_features
 from tfnmt.layers.pair_attention import PairAttention
 from tfnmt.text.brackets import BRACKET_WORDS, PAD
@@ -65,6 +65,7 @@ class Classifier(MicroBatchTraining, keras.Model):
         **options: Any,
     ) -> None:
         super().__init__(**options)
+        require_class(configuration, ClassifierConfiguration)
         self.configuration = c = configuration
         self.tokenizer = tokenizer
         self.micro_batches = c.micro_batches

@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfnmt.classification.encoders import ENCODERS
+from tfnmt.configuration import require
 from tfnmt.data.example_batches import sentence_batch
 from tfnmt.data.examples import Sentence
 from tfnmt.errors import UserError
@@ -41,7 +42,7 @@ class Predictor:
     def classify(self, texts: Sequence[Any], batch_size: int) -> list[str]:
         """See `Classifier.classify`."""
         configuration, labels = self.model.configuration, []
-        self._require_form(texts)
+        self._require_form(texts, batch_size, configuration.reads_pairs)
         for first in range(0, len(texts), batch_size):
             batch = texts[first : first + batch_size]
             sides = zip(*batch, strict=True) if configuration.reads_pairs else [batch]
@@ -55,6 +56,7 @@ class Predictor:
         if not self.model.encoder_spec.predicts_parses:
             parsers = " and ".join(name for name, spec in ENCODERS.items() if spec.predicts_parses)
             raise UserError(f"encoder={self.model.encoder_spec.name} does not parse: {parsers} do")
+        self._require_form(texts, batch_size, in_pairs=False)
         trees = []
         for first in range(0, len(texts), batch_size):
             sentences = list(self._sentences(texts[first : first + batch_size], first + 1))
@@ -63,13 +65,14 @@ class Predictor:
             trees += [to_brackets(sentence.words, row) for sentence, row in zip(sentences, transitions, strict=True)]
         return trees
 
-    def _require_form(self, texts):
-        reads_pairs = self.model.configuration.reads_pairs
+    def _require_form(self, texts, batch_size, in_pairs):
+        require(not isinstance(texts, str), "texts", texts, "a list of " + ("pairs of texts" if in_pairs else "texts"))
+        require(batch_size >= 1, "batch_size", batch_size, "a whole number from 1")
         for number, text in enumerate(texts, start=1):
             is_pair = isinstance(text, tuple | list) and len(text) == 2 and all(isinstance(side, str) for side in text)
-            if not (is_pair if reads_pairs else isinstance(text, str)):
-                expected = "a pair of texts" if reads_pairs else "a text"
-                raise UserError(f"text {number}: is {text!r}; this model reads {expected}")
+            if not (is_pair if in_pairs else isinstance(text, str)):
+                expected = "a pair of texts" if in_pairs else "a text"
+                raise UserError(f"text {number}: is {text!r}; it should be {expected}")
 
     def _sentences(self, texts: Sequence[str], first_number: int) -> Iterator[Sentence]:
         """The sentences of texts, with their trees if the model needs them; errors number the texts."""

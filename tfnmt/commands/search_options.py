@@ -41,7 +41,13 @@ def add_search_options(parser: CommandParser) -> None:
     add = parser.add_argument
     add("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
     add("--length-penalty", type=float, default=1.0, metavar="A", help="0 favours short translations (default: 1)")
-    add("--minimum-length", type=int, default=0, metavar="N", help="tokens of each translation at least (default: 0)")
+    add(
+        "--minimum-length",
+        type=int,
+        default=0,
+        metavar="N",
+        help="tokens of each translation at least, up to its maximum length (default: 0)",
+    )
     add("--no-repeat-ngram", type=positive, metavar="N", help="never write the same N tokens in a row twice")
     add("--banned-words", nargs="+", default=[], metavar="W", help="never write these words, each one token")
     add("--no-unknown", action="store_true", help="never write <unk>")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from tfnmt.configuration import require
 from tfnmt.files import digest
 
 PADDING, UNKNOWN, START, END = 0, 1, 2, 3
@@ -90,10 +91,15 @@ def normalize(text: tf.Tensor, lowercase: bool) -> tf.Tensor:
     return tf.strings.lower(text, encoding="utf-8") if lowercase else text
 
 
-def normalized_chunks(lines: Iterable[str], lowercase: bool, chunk_size: int = 4096) -> Iterator[tf.Tensor]:
-    """Streams `lines` through `normalize`, as string tensors of at most `chunk_size` lines."""
+def normalized_chunks(lines: Iterable[str], lowercase: bool) -> Iterator[tf.Tensor]:
+    """Streams `lines` through `normalize`, as string tensors of some thousand lines.
+
+    Raises:
+        UserError: one string in place of several.
+    """
+    require(not isinstance(lines, str), "lines", lines, "several strings, such as a list of them")
     lines = iter(lines)
-    while chunk := list(itertools.islice(lines, chunk_size)):
+    while chunk := list(itertools.islice(lines, 4096)):
         yield normalize(tf.constant(chunk), lowercase)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import tensorflow as tf
 
+from tfnmt.configuration import require
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizer import (
     SPECIAL_TOKENS,
@@ -42,7 +43,7 @@ class WordTokenizer(Tokenizer):
             attaches them again by rules, which may not restore the text.
 
     Raises:
-        UserError: there is no word, or one is there twice.
+        UserError: there is no word, or one is there twice, or it is one string in place of a list.
     """
 
     kind = "word"
@@ -50,6 +51,7 @@ class WordTokenizer(Tokenizer):
 
     def __init__(self, vocabulary: list[str], lowercase: bool = False, split_punctuation: bool = False):
         super().__init__(name="word_tokenizer")
+        require(not isinstance(vocabulary, str), "vocabulary", vocabulary, "a list of words")
         if not vocabulary:
             raise UserError("a word vocabulary needs at least one word")
         if len(set(vocabulary)) < len(vocabulary):

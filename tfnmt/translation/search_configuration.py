@@ -26,7 +26,9 @@ class SearchConfiguration(BeamConfiguration, SampleConfiguration):
         2.0, description="a translation has at most factor · source tokens + offset tokens", ge=0, le=1000
     )
     maximum_length_offset: int = Field(12, description="see maximum_length_factor", ge=0, le=100_000)
-    minimum_length: int = Field(0, description="tokens that a translation has at least", ge=0, le=100_000)
+    minimum_length: int = Field(
+        0, description="tokens that a translation has at least, up to its maximum length", ge=0, le=100_000
+    )
     no_repeat_ngram: int | None = Field(
         None, description="never write the same n tokens in a row twice in one translation", ge=1, le=100
     )

@@ -113,6 +113,7 @@ class TranslatorServable(tf.Module):
         return {"translation": outputs["translations"][:, 0], **{name: outputs[name] for name in names}}
 
     def _complete(self, text, prefix):
+        prefix = _as_many(text, prefix, "prefixes as texts")
         ensemble, found = self._untracked.ensemble, self._untracked.completed(text, prefix)
         source = ensemble.source_ids(text)
         written = ensemble.source_tokenizer.surface_forms(truncate(text, ensemble.maximum_source_length))
@@ -126,13 +127,14 @@ class TranslatorServable(tf.Module):
         return outputs | ({"attention": found.attention[:, 0]} if ensemble.has_attention else {})
 
     def _alternatives(self, text, prefix):
-        found = self._untracked.alternatives(text, prefix)
+        found = self._untracked.alternatives(text, _as_many(text, prefix, "prefixes as texts"))
         return {
             "translations": tf.reshape(found.texts, [-1, ALTERNATIVES]),
             "probabilities": tf.reshape(found.next_probabilities, [-1, ALTERNATIVES]),
         }
 
     def _score(self, source, target):
+        target = _as_many(source, target, "targets as sources")
         characters = tf.strings.length(target, unit="UTF8_CHAR")
         with_padding = tf.size(target) * tf.reduce_max(tf.concat([characters, [0]], axis=0))
         message = f"more than {LARGEST:,} characters of target at once (rows times the longest): score fewer or shorter"
@@ -179,6 +181,13 @@ def _check(tokenizer):
 def _traced(method, *inputs):
     specifications = [tf.TensorSpec([None], tf.string, name) for name in inputs]
     return tf.function(method, input_signature=specifications, autograph=False)
+
+
+def _as_many(first, second, names):
+    """`second`, which has as many texts as `first`."""
+    same = tf.debugging.Assert(tf.equal(tf.size(first), tf.size(second)), [f"there must be as many {names}"])
+    with tf.control_dependencies([same]):
+        return tf.identity(second)
 
 
 def _words(tokenizer, ids):

@@ -101,5 +101,6 @@ def _with_prefixes(sentences, prefixes):
     for number, (sentence, prefix) in enumerate(itertools.zip_longest(sentences, prefixes), start=1):
         if sentence is None or prefix is None:
             missing, present = ("prefix", "sentence") if prefix is None else ("sentence", "prefix")
-            raise UserError(f"line {number:,}: there is a {present} and no {missing}; give one for each line")
+            place = f"standard input and prefixes, line {number:,}"
+            raise UserError(f"{place}: there is a {present} and no {missing}; give one for each line")
         yield sentence, prefix

@@ -7,7 +7,7 @@ from typing import Any, Self
 import keras
 import tensorflow as tf
 
-from tfnmt.configuration import from_json
+from tfnmt.configuration import from_json, require_class
 from tfnmt.data.progress import ProgressDisplay
 from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.drawn_words import DrawnWords
@@ -51,6 +51,7 @@ class Translator(MicroBatchTraining, keras.Model):
         **options: Any,
     ):
         super().__init__(**options)
+        require_class(configuration, TranslatorConfiguration)
         self.configuration = c = configuration
         self.micro_batches = configuration.micro_batches
         self.source_tokenizer = source_tokenizer

@@ -20,8 +20,12 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument("--output", required=True, metavar="DIR", help="folder that it writes to")
     parser.add_argument("--models", nargs="+", choices=CASES, default=CASES, metavar="M", help=f"of {', '.join(CASES)}")
     parser.add_argument("--units", type=positive, default=64, metavar="N", help="size of their states (default: 64)")
-    parser.add_argument("--batch-sizes", type=positive, nargs="+", default=(1, 16), metavar="N", help="default: 1 16")
-    parser.add_argument("--lengths", type=positive, nargs="+", default=(5, 20), metavar="N", help="default: 5 20")
+    parser.add_argument(
+        "--batch-sizes", type=positive, nargs="+", default=(1, 16), metavar="N", help="sentences (default: 1 16)"
+    )
+    parser.add_argument(
+        "--lengths", type=positive, nargs="+", default=(5, 20), metavar="N", help="words of each (default: 5 20)"
+    )
     parser.add_argument("--repetitions", type=positive, default=5, metavar="N", help="of each step (default: 5)")
     parser.add_argument(
         "--peer-python", metavar="PATH", help="a Python that has torch, to put the same models in PyTorch beside"

@@ -30,7 +30,9 @@ def add_options(parser: CommandParser) -> None:
     )
     parser.add_argument("--source-words", type=positive, default=25, metavar="T", help="END counted (default: 25)")
     parser.add_argument("--target-words", type=positive, default=25, metavar="T", help="END counted (default: 25)")
-    parser.add_argument("--batch-size", type=positive, default=32, metavar="N", help="sentences timed at once")
+    parser.add_argument(
+        "--batch-size", type=positive, default=32, metavar="N", help="sentences timed at once (default: 32)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
