@@ -1,5 +1,7 @@
 """The exported classifier: signatures from text to labels, vectors and parse trees."""
 
+import types
+
 import tensorflow as tf
 
 from tfnmt.classification.classifier import Classifier
@@ -59,7 +61,9 @@ class ClassifierServable(tf.Module):
     def __init__(self, model: Classifier, precision: str = "none"):
         super().__init__(name="classifier")
         self.options = {"quantize": precision, "models": 1}
-        self._untracked = _Untracked(model)
+        # What `tf.Module` must not track. Models: their variables would be saved beside those of `StoredWeights`.
+        # Functions: `tf.saved_model.save` would trace each once more, where the signatures' traces are enough.
+        self._untracked = types.SimpleNamespace(model=model)
         self.tokenizer = model.tokenizer
         self.weights = StoredWeights([model], precision)
         c = model.configuration
@@ -154,19 +158,6 @@ class ClassifierServable(tf.Module):
     def _rewritten(self, text):
         """The text as the model reads it."""
         return brackets_as_words(text) if self._untracked.model.configuration.brackets_as_words else text
-
-
-class _Untracked:
-    """What `tf.Module` must not track.
-
-    Models: their variables would be saved in addition to those of `StoredWeights`. Functions: `tf.saved_model.save`
-    would trace each once more, where the signatures' traces are enough.
-    """
-
-    functions: dict[str, tf.types.experimental.PolymorphicFunction]
-
-    def __init__(self, model):
-        self.model = model
 
 
 def _traced(method, *inputs):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Sequence
 
 import tensorflow as tf
@@ -62,7 +63,9 @@ class TranslatorServable(tf.Module):
         with_attention = Searcher(ensemble, search.replace(alignments=ensemble.has_attention), shortlist)
         greedy = {"method": "greedy", "beam_size": 1, "n_best": 1, "coverage_penalty": 0.0, "scores": True}
         one_by_one = Searcher(ensemble, search.replace(**greedy, alignments=False), shortlist)
-        self._untracked = _Untracked(ensemble)
+        # What `tf.Module` must not track. Models: their variables would be saved beside those of `StoredWeights`.
+        # Functions: `tf.saved_model.save` would trace each once more, where the signatures' traces are enough.
+        self._untracked = types.SimpleNamespace(ensemble=ensemble)
         self.tokenizers = [ensemble.source_tokenizer, ensemble.target_tokenizer]
         self.weights = (
             ensemble.int8_weights(search.float32_products)
@@ -150,22 +153,6 @@ class TranslatorServable(tf.Module):
             source = ensemble.source_ids(text)
             summaries = [tf.cast(model.encoder(source)["summary"], tf.float32) for model in ensemble.models]
         return {"summary": tf.concat(summaries, axis=1)}
-
-
-class _Untracked:
-    """What `tf.Module` must not track.
-
-    Models: their variables would be saved in addition to those of `StoredWeights`. Functions: `tf.saved_model.save`
-    would trace each once more, where the signatures' traces are enough.
-    """
-
-    best: tf.types.experimental.PolymorphicFunction
-    completed: tf.types.experimental.PolymorphicFunction
-    alternatives: tf.types.experimental.PolymorphicFunction
-    functions: dict[str, tf.types.experimental.PolymorphicFunction]
-
-    def __init__(self, ensemble):
-        self.ensemble = ensemble
 
 
 def _check(tokenizer):

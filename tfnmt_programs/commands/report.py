@@ -57,12 +57,11 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
 
 def _draw(page, file):
     """Draw the beginning of the page, twice as much as a window shows."""
-    from tfnmt_programs.figures.browser import SIZE, open_browser
+    from tfnmt_programs.figures.browser import SIZE, open_browser, set_size
     from tfnmt_programs.figures.screenshots import save_screenshot
 
     width, height = SIZE
     with open_browser() as browser:
-        metrics = {"width": width, "height": 2 * height, "deviceScaleFactor": 1, "mobile": False}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        set_size(browser, width, 2 * height)
         browser.get(page.resolve().as_uri())
         save_screenshot(browser, file)

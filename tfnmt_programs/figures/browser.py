@@ -66,10 +66,14 @@ def open_browser(chromium: str = "chromium") -> Iterator[webdriver.Chrome]:
         except WebDriverException as error:
             raise UserError(f"{chromium} does not start: {error.msg.splitlines()[0]}") from error
         with browser:
-            width, height = SIZE
-            metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-            browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+            set_size(browser, *SIZE)
             yield browser
+
+
+def set_size(browser: webdriver.Chrome, width: int, height: int) -> None:
+    """Show pages in a window of so many pixels."""
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
 
 def wait_for(browser: webdriver.Chrome, expression: str) -> Any:

@@ -9,7 +9,7 @@ from selenium.webdriver.common.by import By
 
 from tfnmt.commands.serve import export_to
 from tfnmt.commands.server_process import server_process
-from tfnmt_programs.figures.browser import find_programs, open_browser, wait_for
+from tfnmt_programs.figures.browser import find_programs, open_browser, set_size, wait_for
 from tfnmt_programs.figures.screenshots import save_screenshot
 
 MODELS = ("sample-en-de", "sample-en-de-summary", "sample-spinn", "sample-rl-spinn")
@@ -76,8 +76,7 @@ def settle(browser: Chrome) -> None:
 
 def show_as(browser: Chrome, width: int, height: int, theme: str) -> None:
     """A window of so many pixels on a system that is "light" or "dark"."""
-    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    set_size(browser, width, height)
     features = [{"name": "prefers-color-scheme", "value": theme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
@@ -86,8 +85,7 @@ def _fit(browser):
     """Make the window as high as the page, and no higher."""
     browser.execute_script("scrollTo(0, 0)")
     width, height = browser.execute_script("return [innerWidth, document.body.getBoundingClientRect().bottom]")
-    metrics = {"width": width, "height": round(height), "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    set_size(browser, width, round(height))
 
 
 def _translations(browser, url):

@@ -18,16 +18,6 @@ from tfnmt.inspection.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SK
 
 START = (-1.5, 0.001)
 FRAMES = 48
-OPTIMIZERS = {
-    "SGD": lambda: keras.optimizers.SGD(0.02),
-    "momentum": lambda: keras.optimizers.SGD(0.02, momentum=0.9),
-    "Nesterov": lambda: keras.optimizers.SGD(0.02, momentum=0.9, nesterov=True),
-    "Adagrad": lambda: keras.optimizers.Adagrad(0.02),
-    "Adadelta": lambda: keras.optimizers.Adadelta(1.0, rho=0.95, epsilon=1e-6),
-    "Adam": lambda: keras.optimizers.Adam(0.02),
-    "RMSprop": lambda: keras.optimizers.RMSprop(0.02),
-}
-"""Adadelta with its paper's constants, which have no learning rate; the others with the same one."""
 STYLES = {
     "SGD": (BLACK, "o"),
     "momentum": (BLUE, "s"),
@@ -42,6 +32,19 @@ STYLES = {
 def height(x: ArrayLike, y: ArrayLike) -> ArrayLike:
     """f(x, y) = (x² − y²) / 2, of numbers or arrays."""
     return (x * x - y * y) / 2
+
+
+def optimizers(rate: float, adaptive_rate: float) -> dict[str, keras.optimizers.Optimizer]:
+    """Anew, by name, with these learning rates; Adadelta with the constants of its paper, which has none."""
+    return {
+        "SGD": keras.optimizers.SGD(rate),
+        "momentum": keras.optimizers.SGD(rate, momentum=0.9),
+        "Nesterov": keras.optimizers.SGD(rate, momentum=0.9, nesterov=True),
+        "Adagrad": keras.optimizers.Adagrad(adaptive_rate),
+        "Adadelta": keras.optimizers.Adadelta(1.0, rho=0.95, epsilon=1e-6),
+        "Adam": keras.optimizers.Adam(adaptive_rate),
+        "RMSprop": keras.optimizers.RMSprop(adaptive_rate),
+    }
 
 
 def descend(
@@ -74,8 +77,8 @@ def escape_step(path: np.ndarray, distance: float = 1.0) -> int | None:
 
 
 def paths(steps: int = 400) -> dict[str, np.ndarray]:
-    """The path of each of `OPTIMIZERS`, by name."""
-    return {name: descend(new(), steps) for name, new in OPTIMIZERS.items()}
+    """The path of each optimizer, all with the same learning rate, by name."""
+    return {name: descend(optimizer, steps) for name, optimizer in optimizers(0.02, 0.02).items()}
 
 
 def draw_saddle(paths: Mapping[str, np.ndarray]) -> Figure:

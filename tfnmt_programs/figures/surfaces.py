@@ -9,13 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import keras
 import numpy as np
 import tensorflow as tf
 from matplotlib.figure import Figure
 
 from tfnmt.inspection.figures import new_figure
-from tfnmt_programs.figures.saddle import STYLES, descend
+from tfnmt_programs.figures.saddle import STYLES, descend, optimizers
 
 STEPS = 300
 POINTS, MINIBATCH, NOISE = 400, 4, 0.25
@@ -90,19 +89,6 @@ def surfaces() -> tuple[Surface, ...]:
         Surface("Beale's function", beale, (1.0, 1.5), (3.0, 0.5), (0, 4, -0.6, 1.7), 0.003, 0.03),
         _moon_surface(),
     )
-
-
-def optimizers(rate: float, adaptive_rate: float) -> dict[str, keras.optimizers.Optimizer]:
-    """Those of the saddle's picture, anew, with these learning rates; Adadelta needs none."""
-    return {
-        "SGD": keras.optimizers.SGD(rate),
-        "momentum": keras.optimizers.SGD(rate, momentum=0.9),
-        "Nesterov": keras.optimizers.SGD(rate, momentum=0.9, nesterov=True),
-        "Adagrad": keras.optimizers.Adagrad(adaptive_rate),
-        "Adadelta": keras.optimizers.Adadelta(1.0, rho=0.95, epsilon=1e-6),
-        "Adam": keras.optimizers.Adam(adaptive_rate),
-        "RMSprop": keras.optimizers.RMSprop(adaptive_rate),
-    }
 
 
 def paths_on(surface: Surface, steps: int = STEPS) -> dict[str, np.ndarray]:

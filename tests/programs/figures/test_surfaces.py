@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tfnmt_programs.figures import surfaces as module
-from tfnmt_programs.figures.saddle import descend
-from tfnmt_programs.figures.surfaces import beale, draw_surfaces, long_valley, moons, optimizers, surfaces
+from tfnmt_programs.figures.saddle import descend, optimizers
+from tfnmt_programs.figures.surfaces import beale, draw_surfaces, long_valley, moons, surfaces
 
 
 def test_the_minima_are_where_they_are_said_to_be():

@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.layers.cells import normalize
-from tfnmt.layers.invariants import LoopInvariants
+from tfnmt.layers.invariants import LoopInvariants, cast_weight
 from tfnmt.layers.trees.composition import Composition
 
 
@@ -32,10 +32,10 @@ class GatedRecursiveCell(Composition):
         self.bias = self.add_weight(name="bias", shape=(self.units,), initializer="zeros")
 
     def loop_weights(self) -> dict[str, tf.Tensor]:
-        return {name: tf.convert_to_tensor(getattr(self, name)) for name in ("W_1", "W_2")}
+        return {name: cast_weight(self, getattr(self, name)) for name in ("W_1", "W_2")}
 
     def loop_constants(self) -> dict[str, tf.Tensor]:
-        return {name: tf.convert_to_tensor(getattr(self, name)) for name in ("b_1", "b_2", "gain", "bias")}
+        return {name: cast_weight(self, getattr(self, name)) for name in ("b_1", "b_2", "gain", "bias")}
 
     def step(
         self, h: tf.Tensor, c: tf.Tensor, invariants: LoopInvariants, tracking: tf.Tensor | None = None

@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.layers.cells import LSTMCell
-from tfnmt.layers.invariants import LoopInvariants, invariants_for_one_step, times
+from tfnmt.layers.invariants import LoopInvariants, cast_weight, invariants_for_one_step, times
 from tfnmt.text.brackets import PAD, REDUCE
 from tfnmt.text.transitions import legal_moves
 
@@ -81,7 +81,7 @@ class Tracker(keras.layers.Layer):
 
     def logits(self, h: tf.Tensor) -> tf.Tensor:
         """h [..., units] → the logits of SHIFT and REDUCE, [..., 2], legal or not."""
-        return times(h, tf.convert_to_tensor(self.W_p)) + self.b_p
+        return times(h, cast_weight(self, self.W_p)) + cast_weight(self, self.b_p)
 
     def get_config(self) -> dict:
         """The arguments of the constructor."""

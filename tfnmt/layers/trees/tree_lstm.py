@@ -3,7 +3,7 @@
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.invariants import LoopInvariants
+from tfnmt.layers.invariants import LoopInvariants, cast_weight
 from tfnmt.layers.trees.composition import Composition
 
 
@@ -29,10 +29,10 @@ class TreeLSTM(Composition):
         self.b = self.add_weight(name="b", shape=(5 * self.units,), initializer="zeros")
 
     def loop_weights(self) -> dict[str, tf.Tensor]:
-        return {"W": tf.convert_to_tensor(self.W)}
+        return {"W": cast_weight(self, self.W)}
 
     def loop_constants(self) -> dict[str, tf.Tensor]:
-        return {"b": tf.convert_to_tensor(self.b)}
+        return {"b": cast_weight(self, self.b)}
 
     def step(
         self, h: tf.Tensor, c: tf.Tensor, invariants: LoopInvariants, tracking: tf.Tensor | None = None
