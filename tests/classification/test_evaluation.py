@@ -1,9 +1,11 @@
-"""Comparing parses, by hand; and which examples are evaluated."""
+"""The figures against those of one text at a time; comparing parses, by hand; and which examples are evaluated."""
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tests.classification.test_classifier import made
+from tests.classification.test_servable import made as made_with_random_weights
 from tests.commands.calls import call
 from tfnmt.averaging import average_checkpoints
 from tfnmt.classification.classifier import Classifier
@@ -12,6 +14,8 @@ from tfnmt.classification.evaluation import compare_parses, evaluate_classifier,
 from tfnmt.classification.outcomes import mcnemar
 from tfnmt.classification.presets import CLASSIFIER_PRESETS
 from tfnmt.classification.training import train_classifier
+from tfnmt.data.example_batches import sentence_batch
+from tfnmt.data.examples import Sentence
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import BRACKET_WORDS, from_brackets
 from tfnmt.text.tokenizers import WordTokenizer
@@ -47,16 +51,39 @@ def test_models_that_skip_or_order_examples_otherwise_are_compared_by_example(tm
     assert 0 < mcnemar(outcomes["trees"], outcomes["bag"]) <= 1
 
 
-def test_figures_of_pairs(tmp_path):
-    """The loss is the mean over examples, whatever the batches; a pair is as long as its longer sentence."""
+def test_figures_are_those_of_one_text_at_a_time(tmp_path):
+    """Whatever the batches: the loss is the mean over examples; steps and brackets are counted over all sentences."""
+    texts = ["( a ( b c ) )", "( ( d e ) f )", "( a b )", "( ( a b ) ( c d ) )", "e"]
+    model = made_with_random_weights("spinn", "listops")
+    batches = [sentence_batch([Sentence(*from_brackets(text))], model.tokenizer) for text in texts]
+    logits = [model(batch)["logits"][0] for batch in batches]
+    labels = [int(np.argmax(x)) if i % 2 else 3 for i, x in enumerate(logits)]
+    data = tmp_path / "data.tsv"
+    data.write_text("".join(f"{label}\t{text}\n" for label, text in zip(labels, texts, strict=True)))
+
+    losses = [-float(tf.nn.log_softmax(x)[label]) for x, label in zip(logits, labels, strict=True)]
+    right = [int(np.argmax(x)) == label for x, label in zip(logits, labels, strict=True)]
+    predicted, given = ([from_brackets(text)[1] for text in each] for each in (model.parse(texts), texts))
+    same_steps = np.equal(np.concatenate(predicted), np.concatenate(given))
+    pairs = [(spans(np.array(p)), spans(np.array(g))) for p, g in zip(predicted, given, strict=True)]
+    f1 = sum(len(p & g) for p, g in pairs) / sum(len(g) for _, g in pairs)
+    assert 0 < np.mean(right) < 1 and 0 < np.mean(same_steps) < 1 and 0 < f1 < 1
+    for batch_size in (1, 2, 5):
+        figures, _ = evaluate_classifier(model, [data], batch_size)
+        assert figures["loss"] == pytest.approx(np.mean(losses), rel=1e-4)
+        assert figures["accuracy"] == pytest.approx(np.mean(right))
+        assert figures["transition_accuracy"] == pytest.approx(np.mean(same_steps))
+        assert figures["parse_f1"] == pytest.approx(f1)
+
+
+def test_a_pair_is_as_long_as_its_longer_sentence(tmp_path):
     data = tmp_path / "data.tsv"
     data.write_text("neutral\t( a ( b c ) )\ta\nneutral\ta\t( a b )\nentailment\ta\tb\n")
     configuration = ClassifierConfiguration(task="snli", encoder="bag", embedding_size=4, head_units=4)
     model = Classifier(configuration, WordTokenizer(["a", "b", "c"]))
-    of_batches = [evaluate_classifier(model, [data], batch_size) for batch_size in (1, 3)]
-    for figures, outcomes in of_batches:
+    for batch_size in (1, 3):
+        _, outcomes = evaluate_classifier(model, [data], batch_size)
         assert sorted(outcomes.words) == [1, 2, 3]
-        np.testing.assert_allclose(figures["loss"], np.log(3), atol=0.1)  # a new model expects nothing
 
 
 def data_offsets(path):
