@@ -101,6 +101,14 @@ def gru(cell, s, h, W_s=None):
     return u * h + (1 - u) * np.tanh(s @ W[2] + r * (h @ U[2]) + b[2])
 
 
+def lstm(cell, s, h, c):
+    """The equations of `LSTMCell`: (h', c')."""
+    i, f, o, g = np.split(s @ cell.W.numpy() + h @ cell.U.numpy() + cell.b.numpy(), 4)
+    i, f, o = (1 / (1 + np.exp(-x)) for x in (i, f + 1, o))
+    c = f * c + i * np.tanh(g)
+    return o * np.tanh(c), c
+
+
 def softmax(e):
     return np.exp(e) / np.sum(np.exp(e), axis=-1, keepdims=True)
 
@@ -127,7 +135,7 @@ def compare_with(equations, encoder, decoder):
 
 
 def first_state(decoder, h, layer=0):
-    """z_0 = tanh(h_T W_z + b)."""
+    """z_0 = tanh(h_T W_z + b). An LSTM's c_0 counts as a layer after its z_0."""
     W_z, b = decoder.initial[layer].get_weights()
     return np.tanh(h[-1] @ W_z + b)
 
@@ -172,6 +180,26 @@ def test_conditional_attention_and_deep_output_are_the_equations():
             c = context(decoder.attention, between, h)
             z = gru(decoder.second, c, between)
             t = deep_output(decoder, z, u, c)
+            all_e.append(t @ decoder.w.numpy() + decoder.b.numpy())
+        return all_e
+
+    compare_with(equations, encoder, decoder)
+
+
+def test_two_lstm_layers_are_the_equations():
+    """As above with (z, c) for z. Attention, the upper layer and the output read z alone."""
+    encoder, decoder = made(cell="lstm", layers=2)
+
+    def equations(h, target):
+        z, c, upper_z, upper_c = (first_state(decoder, h, i) for i in range(4))
+        all_e = []
+        for word in target:
+            u = decoder.E.embeddings.numpy()[word]
+            z, c = lstm(decoder.first, u, z, c)
+            attended = context(decoder.attention, z, h)
+            z, c = lstm(decoder.second, attended, z, c)
+            upper_z, upper_c = lstm(decoder.upper[0], np.concatenate([z, attended]), upper_z, upper_c)
+            t = deep_output(decoder, upper_z, u, attended)
             all_e.append(t @ decoder.w.numpy() + decoder.b.numpy())
         return all_e
 
@@ -304,6 +332,20 @@ def test_a_graph_for_batches_of_any_shape_equals_eager_mode(name):
 def test_options_that_do_not_go_together(options, complaint):
     with pytest.raises(ValueError, match=complaint):
         Decoder(VOCABULARY, EMBEDDING, UNITS, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "noise_shape"),
+    [
+        ("word_dropout", (None, None, 1)),  # one for all units of a word
+        ("embedding_dropout", (1, None, None)),  # one for all times
+        ("output_dropout", (1, None, None)),
+    ],
+)
+def test_each_dropout_has_its_own_kind_of_mask(name, noise_shape):
+    """Of numbers [target_length, batch, size]."""
+    _, decoder = made(**{name: 0.5})
+    assert getattr(decoder, name).noise_shape == noise_shape
 
 
 @pytest.mark.parametrize("option", ["word_dropout", "embedding_dropout", "state_dropout", "output_dropout"])

@@ -140,6 +140,19 @@ def test_state_dropout_has_one_mask_for_all_times_and_another_for_each_direction
 
 
 @pytest.mark.parametrize(
+    ("name", "noise_shape"),
+    [
+        ("word_dropout", (None, None, 1)),  # one for all units of a word
+        ("embedding_dropout", (1, None, None)),  # one for all times
+        ("output_dropout", (1, None, None)),
+    ],
+)
+def test_each_dropout_has_its_own_kind_of_mask(name, noise_shape):
+    """Of numbers [source_length, batch, size]."""
+    assert getattr(made(**{name: 0.5}), name).noise_shape == noise_shape
+
+
+@pytest.mark.parametrize(
     ("option", "result"),
     [
         ("word_dropout", "states"),
