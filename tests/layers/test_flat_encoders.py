@@ -76,6 +76,27 @@ def test_convolution_is_the_largest_of_windows():
         np.testing.assert_allclose(result, pieces.max(axis=(0, 2)), atol=1e-12)
 
 
+def test_inception_is_its_four_branches():
+    """Each window with ReLU; then the largest of each unit over all words."""
+    encoder = made("inception")
+
+    def window(layer, x):
+        kernel, bias = layer.convolution.kernel.numpy(), layer.convolution.bias.numpy()
+        width = len(kernel)
+        padded = np.pad(x, [(width // 2, width // 2), (0, 0)])
+        sums = [np.einsum("wi,wio->o", padded[i : i + width], kernel) + bias for i in range(len(x))]
+        return np.maximum(sums, 0)
+
+    def module(layer, x):
+        largest = np.array([x[max(0, i - 1) : i + 2].max(axis=0) for i in range(len(x))])
+        reduced = [window(w, window(r, x)) for r, w in zip(layer.reducers, layer.windows, strict=True)]
+        return np.concatenate([window(layer.single, x), *reduced, window(layer.pooled, largest)], axis=1)
+
+    first, second = encoder.modules
+    for x, result in zip(vectors(encoder), root(encoder, WORDS), strict=True):
+        np.testing.assert_allclose(result, module(second, module(first, x)).max(axis=0), atol=1e-12)
+
+
 def test_both_directions_of_a_recurrence_end_where_they_have_read_all():
     encoder = made("gru")
     forward = root(encoder, WORDS)[:, :4]
@@ -116,7 +137,7 @@ def test_frozen_vectors_have_no_gradient():
     assert [variable.name for variable in layer.trainable_variables] == ["kernel", "bias"]
 
 
-def test_an_inception_module_has_four_branches():
+def test_a_size_too_small_for_four_branches_is_refused():
     with pytest.raises(ValueError, match="4 or more, not 3"):
         InceptionEncoder(WordVectors(7, 3), 3)
 
