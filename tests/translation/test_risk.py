@@ -143,6 +143,23 @@ def test_translations_get_better_by_it_alone():
     assert mean_risk() < before - 0.05
 
 
+def test_the_loss_of_training_has_it_by_its_weight_and_options(monkeypatch):
+    options = {"risk_samples": 3, "risk_sharpness": 0.5, "risk_temperature": 0.7}
+    model, (inputs, labels) = made(**SMALL, risk_weight=2.0, **options), copies(4)
+    model.compile(loss=MaskedCrossEntropy())
+    given = []
+
+    def recorded(model, source, labels, samples, sharpness, temperature, seed):
+        given.append((samples, sharpness, temperature))
+        return 0.25
+
+    monkeypatch.setattr("tfnmt.translation.translator.risk", recorded)
+    logits = model(inputs)
+    in_training, alone = (model.compute_loss(inputs, labels, logits, training=training) for training in (True, False))
+    assert given == [(3, 0.5, 0.7)]
+    assert float(in_training - alone) == pytest.approx(2.0 * 0.25, rel=1e-5)
+
+
 def test_it_is_no_part_of_the_dev_loss():
     plain, model = made(**SMALL), made(**SMALL, risk_weight=100.0)
     model.set_weights(plain.get_weights())
