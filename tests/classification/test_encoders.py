@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from tfnmt.classification.configuration import ClassifierConfiguration
@@ -47,6 +48,14 @@ def test_brackets_may_be_left_to_the_tracker(name):
     configuration = ClassifierConfiguration(encoder=name, embedding_size=6, units=8, **settings)
     assert make_encoder(configuration, 10, brackets=[4, 7]).uncomposed == ()
     assert make_encoder(configuration.replace(composed_brackets=False), 10, brackets=[4, 7]).uncomposed == (4, 7)
+
+
+@pytest.mark.parametrize("name", ["spinn", "rl-spinn"])
+def test_a_tracker_of_words_may_start_with_a_bias_for_reduce(name):
+    settings = {"tracker_reads": "words", "tracked_composition": False, "reduce_bias": 3.0}
+    configuration = ClassifierConfiguration(encoder=name, embedding_size=6, units=8, **settings)
+    encoder = make_encoder(configuration, vocabulary_size=10)
+    np.testing.assert_array_equal(encoder.tracker.b_p, [0, 3])  # of SHIFT and REDUCE
 
 
 @pytest.mark.parametrize(

@@ -225,9 +225,10 @@ def test_tracker_and_composition_know_nothing_of_each_other():
 
 def test_its_configuration_makes_it_again():
     keras.config.set_dtype_policy("float32")
-    encoder = word_spinn("predicted", uncomposed=(2, 5))
+    encoder = word_spinn("predicted", reduce_bias=2.0, uncomposed=(2, 5))
     again = WordSPINN.from_config(encoder.get_config())
     again.build()
+    np.testing.assert_array_equal(again.tracker.b_p, [0, 2])
     again.set_weights(encoder.get_weights())
     batch = {"words": BATCHES["mixed"]["words"]}
     np.testing.assert_array_equal(again(batch)["root"], encoder(batch)["root"])
