@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfnmt.layers.cells import LSTMCell
 from tfnmt.layers.embedding import WordVectors
 from tfnmt.layers.flat_encoders import BagOfWords, Convolutional, InceptionEncoder, Recurrent
 
@@ -129,6 +130,14 @@ def test_dropout_is_for_training_alone(layer):
     plain.set_weights(dropping.get_weights())
     assert not np.allclose(*(root(dropping, np.tile(WORDS, [5, 1]), training=True) for _ in range(2)))
     np.testing.assert_array_equal(root(dropping, WORDS), root(plain, WORDS))
+
+
+def test_the_configuration_of_a_recurrence_makes_it_again():
+    """None of the options has its default."""
+    options = {"cell": "lstm", "layers": 2, "bidirectional": True, "state_dropout": 0.25}
+    again = Recurrent.from_config(Recurrent(WordVectors(7, 3), 4, **options).get_config())
+    assert (again.embedding.output_size, again.output_size, again.state_dropout.rate) == (3, 2 * 4, 0.25)
+    assert [(type(cell), cell.units) for cell in again.cells] == [(LSTMCell, 4)] * 2 * 2
 
 
 def test_frozen_vectors_have_no_gradient():

@@ -178,3 +178,13 @@ def test_wrappers_in_a_functional_model_take_it_as_they_take_kerass(options):
             keras.layers.TimeDistributed(rnn(GRUCell(4), **options))(several) for rnn in (RNN, keras.layers.RNN)
         )
         assert ours.shape == theirs.shape
+
+
+def test_its_configuration_makes_it_again():
+    """None of the options has its default."""
+    options = {"return_sequences": True, "return_state": True, "go_backwards": True}
+    layer = RNN(GRUCell(3), state_dropout=0.25, **options)
+    again = RNN.from_config(layer.get_config())
+    assert isinstance(again.cell, GRUCell) and again.cell.units == 3
+    assert {name: getattr(again, name) for name in options} == options
+    assert again.state_dropout.rate == 0.25

@@ -106,12 +106,24 @@ def test_given_parses_must_be_there():
         encoder({"words": tf.constant([[1, 2]])})
 
 
+def again(layer):
+    """The layer that its configuration makes."""
+    return type(layer).from_config(layer.get_config())
+
+
 def test_a_layer_again_from_its_configuration():
-    layers = [TreeLSTM(UNITS, TRACKER_UNITS), Tracker(TRACKER_UNITS, predicts=True)]
-    layers += [SPINN(WordVectors(VOCABULARY, 5), UNITS, TRACKER_UNITS, "sampled", tracked_composition=False)]
-    for layer in layers:
-        again = type(layer).from_config(layer.get_config())
-        assert again.get_config() == layer.get_config()
+    """None of the options has its default."""
+    composition = again(TreeLSTM(UNITS, TRACKER_UNITS))
+    assert (composition.units, composition.tracker_units) == (UNITS, TRACKER_UNITS)
+    tracker = again(Tracker(TRACKER_UNITS, predicts=True))
+    assert (tracker.units, tracker.predicts) == (TRACKER_UNITS, True)
+    options = {"composition": "grc", "composition_dropout": 0.25, "leaf_rnn": "lstm", "leaf_dropout": 0.5}
+    embedding = WordVectors(VOCABULARY, 5)
+    spinn = again(SPINN(embedding, UNITS, TRACKER_UNITS, "sampled", tracked_composition=False, **options))
+    assert (spinn.embedding.output_size, spinn.units, spinn.tracker.units) == (5, UNITS, TRACKER_UNITS)
+    assert spinn.parse == "sampled" and spinn.tracked_composition is False
+    assert (spinn.composition, spinn.composition_dropout.rate) == ("grc", 0.25)
+    assert (spinn.leaf_rnn, spinn.leaf_dropout.rate) == ("lstm", 0.5)
 
 
 @pytest.mark.parametrize("new_encoder", [TreeLSTMEncoder, functools.partial(SPINN, tracker_units=TRACKER_UNITS)])
