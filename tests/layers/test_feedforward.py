@@ -48,10 +48,14 @@ def test_hidden_rows_change_neither_scores_nor_moments():
 
 
 def test_dropout_of_features_and_hidden_layers_is_for_training_alone():
-    head, x = MultilayerPerceptron(3, 8, layers=1, dropout=0.5), tf.ones([20, 4])
-    head.build((None, 4))
-    once, again = (head(x, training=True).numpy() for _ in range(2))
-    assert not np.allclose(once, again, atol=1e-6) and np.ptp(head(x).numpy(), axis=0).max() == 0
+    of_features, x = MultilayerPerceptron(3, 8, layers=0, dropout=0.5), tf.ones([20, 4])
+    of_features.build((None, 4))
+    of_hidden = MultilayerPerceptron(3, 8, layers=1, dropout=0.5)
+    of_hidden.build((None, 4))
+    of_hidden.hidden[0].set_weights([np.zeros([4, 8]), np.ones(8)])  # whatever the features are
+    for head in (of_features, of_hidden):
+        once, again = (head(x, training=True).numpy() for _ in range(2))
+        assert not np.allclose(once, again, atol=1e-6) and np.ptp(head(x).numpy(), axis=0).max() == 0
 
 
 def test_an_activation_that_there_is_none_of():
