@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.layers.trees.tree_batches import padded
+from tests.text.labelled_brackets import to_labelled_brackets
 from tfnmt.errors import UserError
-from tfnmt.text.brackets import REDUCE, SHIFT, from_brackets, from_labelled_brackets, to_brackets, to_labelled_brackets
+from tfnmt.text.brackets import REDUCE, SHIFT, from_brackets, from_labelled_brackets, to_brackets
 from tfnmt.text.graph_brackets import brackets_from_transitions, transitions_from_brackets, without_brackets
 from tfnmt.text.transitions import are_trees
 

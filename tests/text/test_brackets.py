@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from tests.text.labelled_brackets import to_labelled_brackets
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import (
     PAD,
@@ -13,7 +14,6 @@ from tfnmt.text.brackets import (
     from_brackets,
     from_labelled_brackets,
     to_brackets,
-    to_labelled_brackets,
 )
 
 # The example of "Recursive Neural Networks with PyTorch".
@@ -32,7 +32,7 @@ def test_the_example_of_the_post():
     words, transitions = from_brackets(CHURCH)
     assert words == ["The", "church", "has", "cracks", "in", "the", "ceiling", "."]
     assert transitions == STEPS
-    assert to_brackets(words, transitions) == CHURCH
+    assert to_brackets(words, transitions) == to_brackets(words, [*transitions, PAD, PAD]) == CHURCH
 
 
 def test_one_word():
@@ -59,18 +59,6 @@ def test_labels_come_in_the_order_of_the_nodes():
     assert (words, transitions) == (["not", "bad", "."], [SHIFT, SHIFT, REDUCE, SHIFT, REDUCE])
     assert labels == ["1", "4", "2", "0", "3"]
     assert to_labelled_brackets(words, transitions, labels) == text
-
-
-def test_round_trips_of_random_trees():
-    rng = random.Random(3)
-    for _ in range(200):
-        text = random_tree([f"w{i}" for i in range(rng.randrange(1, 12))], rng)
-        words, transitions = from_brackets(text)
-        assert len(transitions) == 2 * len(words) - 1
-        assert to_brackets(words, transitions) == to_brackets(words, [*transitions, PAD, PAD]) == text
-        labels = [str(rng.randrange(5)) for _ in transitions]
-        labelled = to_labelled_brackets(words, transitions, labels)
-        assert from_labelled_brackets(labelled) == (words, transitions, labels)
 
 
 def test_only_the_ascii_space_parts_words():

@@ -11,7 +11,6 @@ Text comes from users, so what is wrong with it is a `UserError`; the caller add
 """
 
 import re
-from collections.abc import Callable
 
 from tfnmt.errors import UserError
 
@@ -68,7 +67,19 @@ def to_brackets(words: list[str], transitions: list[int]) -> str:
     Raises:
         ValueError: the transitions do not make a tree of just these words.
     """
-    return _build(words, transitions, lambda node, word: word, lambda node, left, right: f"( {left} {right} )")
+    steps = [int(transition) for transition in transitions if transition != PAD]
+    if steps.count(SHIFT) != len(words) or len(steps) != 2 * len(words) - 1:
+        raise ValueError(f"{len(words)} words and {len(steps)} transitions do not make a tree")
+    buffer, stack = iter(words), []
+    for step, transition in enumerate(steps):
+        if transition == SHIFT:
+            stack.append(next(buffer))
+            continue
+        if len(stack) < 2:
+            raise ValueError(f"REDUCE at step {step} finds fewer than two nodes")
+        right, left = stack.pop(), stack.pop()
+        stack.append(f"( {left} {right} )")
+    return stack[0]
 
 
 def from_labelled_brackets(text: str) -> tuple[list[str], list[int], list[str]]:
@@ -111,20 +122,6 @@ def from_labelled_brackets(text: str) -> tuple[list[str], list[int], list[str]]:
     return words, transitions, labels
 
 
-def to_labelled_brackets(words: list[str], transitions: list[int], labels: list) -> str:
-    """The inverse of `from_labelled_brackets`.
-
-    Raises:
-        ValueError: the transitions do not make a tree of just these words.
-    """
-    return _build(
-        words,
-        transitions,
-        lambda node, word: f"({labels[node]} {word})",
-        lambda node, left, right: f"({labels[node]} {left} {right})",
-    )
-
-
 def _require_plain_spaces(text: str) -> None:
     found = _OTHER_SPACE.search(text)
     if found:
@@ -152,20 +149,3 @@ def _require_one_tree(children: list[int]) -> None:
         raise UserError("the tree is empty: there are no words")
     if children[0] > 1:
         raise UserError(f"{children[0]} trees instead of one: put brackets around them, two by two")
-
-
-def _build(words: list[str], transitions: list[int], leaf: Callable[..., str], join: Callable[..., str]) -> str:
-    """The root's text, from `leaf(node, word)` and `join(node, left, right)` along the tree."""
-    steps = [int(transition) for transition in transitions if transition != PAD]
-    if steps.count(SHIFT) != len(words) or len(steps) != 2 * len(words) - 1:
-        raise ValueError(f"{len(words)} words and {len(steps)} transitions do not make a tree")
-    buffer, stack = iter(words), []
-    for node, transition in enumerate(steps):
-        if transition == SHIFT:
-            stack.append(leaf(node, next(buffer)))
-            continue
-        if len(stack) < 2:
-            raise ValueError(f"REDUCE at step {node} finds fewer than two nodes")
-        right, left = stack.pop(), stack.pop()
-        stack.append(join(node, left, right))
-    return stack[0]
