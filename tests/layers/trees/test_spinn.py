@@ -276,6 +276,29 @@ def test_illegal_moves_have_no_probability_in_float16():
     assert np.all(np.isfinite(logits)) and float(log_probability(logits, tf.constant([[SHIFT, PAD, PAD]]))[0]) == 0
 
 
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize(
+    ("parse", "seed"), [("given", None), ("predicted", None), ("sampled", None), ("sampled", [1, 2])]
+)
+def test_no_sentence_needs_a_word(parse, seed, training):
+    """Nor need there be sentences, in a graph or without one."""
+    encoder, options = spinn_encoder(parse), {"training": training, "seed": seed and tf.constant(seed)}
+    names = ["root"] if parse == "given" else ["root", "transition_logits"]
+
+    def run(batch):
+        if training:
+            return results_and_gradients(encoder, names, lambda batch: encoder(batch, **options), batch)
+        return encoder(batch, **options), []
+
+    graph = in_a_graph(run)
+    for sentences, words in [(0, 0), (0, 3), (2, 0), (2, 2)]:
+        steps = max(2 * words - 1, 0)
+        batch = {"words": tf.zeros([sentences, words], tf.int32), "transitions": tf.fill([sentences, steps], PAD)}
+        for results, gradients in (run(batch), graph(batch)):
+            np.testing.assert_array_equal(results["root"], np.zeros([sentences, UNITS]))
+            assert not any(np.any(gradient) for gradient in gradients)
+
+
 def test_a_parse_from_nowhere_is_an_error():
     with pytest.raises(ValueError, match="'guessed'"):
         SPINN(Vectors(2), 1, 1, parse="guessed")

@@ -135,7 +135,7 @@ def _forward(step, slices, leaves, states, weights, constants):
 
     loop_state = (0, table, states, before, after, products)
     _, table, _, before, after, products = tf.while_loop(lambda t, *_: t < iterations, body, loop_state)
-    return table, tuple(array.concat() for array in after), {"states": before, "products": products}
+    return table, tuple(_concat(array) for array in after), {"states": before, "products": products}
 
 
 def _backward(step, slices, table, weights, constants, saved, d_table, d_states_after):

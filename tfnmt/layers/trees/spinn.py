@@ -100,7 +100,9 @@ class SPINN(TreeEncoder):
         (h, _), (tracking, _) = compose_trees(self._step, leaves, schedule, *weights_and_constants, states)
         results = self.results(h, schedule.rows, transitions)
         if self.tracker.predicts:
-            logits = tf.gather(self.tracker.logits(tracking), schedule.state_positions)
+            # PAD takes row 0: where no sentence has a word, that is the row of padding.
+            logits = tf.pad(self.tracker.logits(tracking), [[0, 1], [0, 0]])
+            logits = tf.gather(logits, schedule.state_positions)
             results |= self._predictions(logits, transitions)
         return results
 
@@ -114,6 +116,9 @@ class SPINN(TreeEncoder):
         """The trees that the tracker predicts, drawn from its probabilities if there is a seed."""
         invariants = invariants_for_one_step(*weights_and_constants)
         sentences, width = tf.shape(words)[0], tf.shape(words)[1]
+        noise = None
+        if seed is not None:  # `parse` takes at least one step
+            noise = gumbel_noise(seed, tf.maximum(2 * width, 1), sentences, leaves[0].dtype)
         return parse(
             lambda reads, states: self.tracker.step(reads, states, invariants.scope("tracker")),
             self.tracker.logits,
@@ -122,7 +127,7 @@ class SPINN(TreeEncoder):
             lengths=tf.math.count_nonzero(words, axis=1, dtype=tf.int32),
             width=width,
             states=tuple(self.tracker.get_initial_state(sentences)),
-            noise=None if seed is None else gumbel_noise(seed, 2 * width, sentences, leaves[0].dtype),
+            noise=noise,
         )
 
     def _predictions(self, logits, transitions):
