@@ -20,6 +20,7 @@ from tfnmt.commands.serve import export_to, folder_of_servables
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import InterruptedBySignal, UserError
 from tfnmt.pretrained import find_model
+from tfnmt.serving.tls import Certificate
 from tfnmt.training.model_directory import save_configuration, save_tokenizers, save_weights
 from tfnmt.translation import int8_weights
 from tfnmt.translation.configuration import TranslatorConfiguration
@@ -246,7 +247,8 @@ def test_what_was_exported_for_one_server_goes_with_it(monkeypatch):
         assert folder == "saved_models"
 
 
-def test_the_server_has_the_options_asked_for(tmp_path, monkeypatch):
+@pytest.mark.parametrize("certificate", [None, Certificate("chain.pem", "key.pem")])
+def test_the_server_has_the_options_asked_for(certificate, tmp_path, monkeypatch):
     asked = []
 
     def run(folder, options, *_):
@@ -258,6 +260,7 @@ def test_the_server_has_the_options_asked_for(tmp_path, monkeypatch):
     given = {"max-request-rows": 1, "max-text-tokens": 2, "max-request-tokens": 3, "max-connections": 4}
     given |= {"max-batch-size": 5, "batch-wait-ms": 6, "max-batch-tokens": 7, "rest-port": 8, "grpc-port": 9}
     given |= {"host": "::1", "models": tmp_path, "admin-token-file": tmp_path / "token"}
+    given |= {"certificate": certificate.chain, "key": certificate.key} if certificate else {}
     with pytest.raises(UserError, match="enough"):
         call("serve", *(word for name, value in given.items() for word in (f"--{name}", value)), "--access-log")
     ((folder, options),) = asked
@@ -266,7 +269,13 @@ def test_the_server_has_the_options_asked_for(tmp_path, monkeypatch):
     assert (batching.max_batch_size, batching.wait_seconds, batching.max_batch_tokens) == (5, 0.006, 7)
     assert (address.rest_port, address.grpc_port, address.host) == (8, 9, "::1")
     told = options.admin_token, options.access_log, options.certificate
-    assert (folder, *told) == (str(tmp_path), "0123456789abcdef", True, None)
+    assert (folder, *told) == (str(tmp_path), "0123456789abcdef", True, certificate)
+
+
+@pytest.mark.parametrize("option", ["--certificate", "--key"])
+def test_a_certificate_and_its_key_belong_together(option):
+    with pytest.raises(UserError, match="--certificate and --key belong together"):
+        call("serve", option, "file.pem")
 
 
 def test_the_client_has_the_options_asked_for(monkeypatch):
