@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from types import SimpleNamespace
 
 import grpc
@@ -15,6 +16,7 @@ from tensorflow_serving.apis.predict_pb2 import PredictResponse
 from tfnmt.errors import UserError
 from tfnmt.serving import retries
 from tfnmt.serving.client import PredictError, connect
+from tfnmt.serving.retries import Client, RetryableError
 
 
 @pytest.fixture
@@ -171,12 +173,30 @@ def test_a_redirect_is_told_and_not_followed(answering, status, location, told):
     assert len(left) == 1
 
 
-def test_the_deadline_includes_all_retries(answering):
+def test_an_answer_that_comes_after_the_deadline_is_not_waited_for(answering):
     url, _ = answering((200, {"seconds": 2}))
     start = time.monotonic()
     with connect(url, deadline=0.3) as client, pytest.raises(PredictError, match="DEADLINE_EXCEEDED"):
         client.predict("m", {"text": ["x"]})
     assert time.monotonic() - start < 1.5
+
+
+def test_the_deadline_includes_all_retries(monkeypatch):
+    clock, left = SimpleNamespace(now=100.0), []
+
+    def attempt(seconds):
+        left.append(seconds)
+        clock.now += 1
+        raise RetryableError(PredictError(503, "busy"))
+
+    def sleep(seconds):
+        clock.now += seconds
+
+    monkeypatch.setattr(retries, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=sleep))
+    with pytest.raises(PredictError, match="busy; given up at the time limit of 5 s"):
+        Client(5, retries=9).retry(attempt)
+    assert left[0] == 5 and left[-1] > 0 and len(left) > 2
+    assert all(later <= earlier - 1 for earlier, later in pairwise(left))
 
 
 def test_a_host_name_that_cannot_be():
