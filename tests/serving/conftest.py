@@ -4,7 +4,6 @@ import asyncio
 import shutil
 import subprocess
 import threading
-import time
 
 import keras
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 import requests
 import tensorflow as tf
 
+from tests.processes import wait_until
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.serving.files import register
 from tfnmt.serving.limits import Limits
@@ -155,8 +155,8 @@ class Running:
         self._thread = threading.Thread(target=self._run, args=(directory, options), daemon=True)
         self._thread.start()
         assert self._ready.wait(60)
-        while loaded and self._get("/health").json()["status"] == "loading":
-            time.sleep(0.005)
+        if loaded:
+            wait_until(lambda: self._get("/health").json()["status"] != "loading")
 
     def _get(self, path):
         verify = str(self._certificate.chain) if self._certificate else None
@@ -164,10 +164,7 @@ class Running:
 
     def wait_for(self, path, status):
         """Wait until a GET of this path is answered with this status."""
-        end = time.monotonic() + 60
-        while self._get(path).status_code != status:
-            assert time.monotonic() < end
-            time.sleep(0.005)
+        wait_until(lambda: self._get(path).status_code == status)
 
     def _run(self, directory, options):
         async def main():
@@ -183,10 +180,11 @@ class Running:
         self.port = address.rest_port
         self._ready.set()
 
-    def stop(self):
+    def stop(self, within=60):
+        """Stop the server, which must end in so many seconds."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(60)
+        self._thread.join(within)
         assert not self._thread.is_alive()
 
 

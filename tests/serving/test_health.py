@@ -15,6 +15,7 @@ from tensorflow_serving.apis.model_pb2 import ModelSpec
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
+from tests.processes import wait_until
 from tests.serving.conftest import FakeVersion, Running
 from tfnmt.serving.health import LOADING, READY, UNAVAILABLE, overall
 from tfnmt.serving.limits import Limits
@@ -119,11 +120,12 @@ def test_calls_that_watch_leave_room_for_others(server):
         assert caught.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
         assert stub.Check(request, timeout=60).status == SERVING
         watching.pop().cancel()
-        again = None
-        while again is None:  # until the server has noticed
+
+        def watch_again():
             with contextlib.suppress(grpc.RpcError):
-                again = next(stub.Watch(request, timeout=60))
-        assert again.status == SERVING
+                return next(stub.Watch(request, timeout=60))
+
+        assert wait_until(watch_again).status == SERVING  # as soon as the server has noticed
 
 
 def test_a_model_that_is_refused_is_not_ready(loaded, tmp_path):
@@ -134,7 +136,7 @@ def test_a_model_that_is_refused_is_not_ready(loaded, tmp_path):
 
 
 def test_the_server_stops_while_a_model_is_being_loaded(server):
-    server.stop()
+    server.stop(within=10)  # the model itself gives up after 60 seconds
 
 
 def test_the_server_lives_before_tensorflow_is_imported():
