@@ -141,6 +141,26 @@ def test_stopping_answers_what_has_arrived_and_waits_for_no_one_else():
     served(clients)
 
 
+def test_a_call_that_never_ends_does_not_hold_up_a_stop():
+    async def clients(port, channel, go, server):
+        call = channel.unary_unary("/echo/Later")(b"a")
+        assert await channel.unary_unary("/echo/Now")(b"a") == b"a"
+        await server.stop()
+        with pytest.raises((grpc.aio.AioRpcError, asyncio.CancelledError)):
+            await call
+
+    served(clients, grace_seconds=0.2)
+
+
+def test_an_idle_connection_is_closed():
+    async def clients(port, channel, go, server):
+        assert await channel.unary_unary("/echo/Now")(b"a") == b"a"
+        await channel.wait_for_state_change(grpc.ChannelConnectivity.READY)
+        return channel.get_state()
+
+    assert served(clients, idle_seconds=0.2) == grpc.ChannelConnectivity.IDLE
+
+
 def test_a_port_in_use():
     async def main():
         server = GrpcServer(ServerOptions())

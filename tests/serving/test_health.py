@@ -139,6 +139,21 @@ def test_the_server_stops_while_a_model_is_being_loaded(server):
     server.stop(within=10)  # the model itself gives up after 60 seconds
 
 
+def test_no_model_is_ready_once_the_server_stops(loaded, tmp_path):
+    configure(tmp_path, "quick")
+    server = Running(tmp_path, BatchingOptions(), limits=Limits(last_seconds=60))
+    stopping = threading.Thread(target=server.stop)
+    with grpc.insecure_channel(server.grpc.removeprefix("grpc://")) as channel:
+        watched = HealthStub(channel).Watch(HealthCheckRequest(service="quick"), timeout=60)
+        assert next(watched).status == SERVING
+        stopping.start()
+        try:
+            assert next(watched).status == NOT_SERVING
+        finally:
+            watched.cancel()  # else the server would wait for it
+            stopping.join()
+
+
 def test_the_server_lives_before_tensorflow_is_imported():
     program = "import sys; sys.modules['tensorflow'] = None; import tfnmt.commands.serve, tfnmt.serving.server"
     root = Path(__file__).parents[2]

@@ -245,6 +245,15 @@ def test_stopping_answers_what_has_arrived_and_waits_for_no_one_else():
     assert answer(served(clients)) == (200, b"body")
 
 
+def test_a_request_that_is_never_answered_does_not_hold_up_a_stop():
+    async def clients(connect, application, server):
+        await connect(SLOW)
+        await application.arrived.wait()
+        return application.answered
+
+    assert served(clients, grace_seconds=0.2) == []
+
+
 def without_ports(lines):
     """Lines of the access log without what differs from run to run."""
     return [re.sub(r"^127\.0\.0\.1:\d+ |\.\d ms$|\d+\.\d ms$", "", line).rstrip() for line in lines]

@@ -450,6 +450,41 @@ def _answers_before_it_stops(process):
     assert "Traceback" not in process.stderr.read()
 
 
+SIGNALLED = """
+import os, signal, sys, threading
+from tfnmt.serving.options import Address, ServerOptions
+from tfnmt.serving.server import run_server
+
+def opened(address):
+    for name in sys.argv[2:]:
+        print("ignored" if signal.getsignal(signal.Signals[name]) is signal.SIG_IGN else "heeded", flush=True)
+        signal.raise_signal(signal.Signals[name])
+
+run_server(sys.argv[1], ServerOptions(Address(rest_port=0, grpc_port=0)), opened, threading.Event().wait)
+os._exit(0)  # there is a thread that waits for ever
+"""
+
+
+def signalled(directory, *names):
+    """What a server of its own process does with these signals, the last of which is to stop it."""
+    command = [sys.executable, "-c", SIGNALLED, directory, *names]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    return ran.stdout.split()
+
+
+@pytest.mark.usefixtures("heeded_signals")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
+def test_signals_stop_the_server(name, directory):
+    assert signalled(directory, name) == ["heeded"]
+
+
+@pytest.mark.usefixtures("heeded_signals")
+def test_a_signal_that_is_ignored_stays_ignored(directory):
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    assert signalled(directory, "SIGHUP", "SIGTERM") == ["ignored", "heeded"]
+
+
 def test_missing_models_config_and_a_port_in_use(directory, server, tmp_path):
     with pytest.raises(UserError, match="models.config: cannot be read .*tfnmt export writes it"):
         run_server(tmp_path, ServerOptions(), print)
