@@ -359,6 +359,24 @@ def test_models_config_lists_every_model_once_and_keeps_edits(tmp_path, monkeypa
     assert (tmp_path / "models.config").read_text() == text and (tmp_path / "batching.config").read_text() == "mine"
 
 
+def fail_in_two_lines(path, data):
+    raise tf.errors.ResourceExhaustedError(None, None, "no space\nat some place of a kernel")
+
+
+@pytest.mark.parametrize(
+    "write", [Path.write_bytes, lambda path, data: tf.io.write_file(str(path), data), fail_in_two_lines]
+)
+def test_a_full_disk_is_told_in_one_line_and_leaves_no_version(write, tmp_path, monkeypatch, full_disk):
+    def save(servable, path, **options):
+        write(Path(path, "saved_model.pb"), bytes(200))
+
+    monkeypatch.setattr(tf.saved_model, "save", save)
+    with full_disk(100), pytest.raises(UserError, match="cannot be written") as caught:
+        export(EMPTY_SERVABLE, tmp_path, "a")
+    assert "\n" not in str(caught.value)
+    assert not list((tmp_path / "a").iterdir())
+
+
 def test_a_broken_models_config_is_told_before_anything_is_written(tmp_path):
     (tmp_path / "models.config").write_text("model_config_list {")
     with pytest.raises(UserError, match="models.config: is broken: 1:19"):

@@ -280,6 +280,13 @@ def test_a_resumed_epoch_has_the_figures_of_all_its_batches(tmp_path, logged):
     assert logged() == ["going on after 1 epochs and 5 batches", expected]
 
 
+def test_a_disk_without_room_is_told_before_anything_is_trained(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=100))
+    with pytest.raises(UserError, match="there is room for 0 checkpoints"):
+        start(tmp_path)
+    assert not list(tmp_path.glob("checkpoints/*"))
+
+
 def test_a_run_without_a_checkpoint_is_not_begun_anew(tmp_path):
     start(tmp_path, epochs=1)
     shutil.rmtree(tmp_path / "checkpoints")
