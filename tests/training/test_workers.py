@@ -17,16 +17,17 @@ import pytest
 import tensorflow as tf
 
 from tests.commands.calls import call
+from tests.processes import ended, wait_until
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
-from tfnmt.training import loopback, rendezvous
+from tfnmt.training import loopback, rendezvous, workers
 from tfnmt.training.callbacks import CheckpointCallback, StopCallback
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.micro_batches import batch_loss
 from tfnmt.training.rendezvous import meeting
 from tfnmt.training.replicas import Replicas, slice_of
 from tfnmt.training.strategies import connect
-from tfnmt.training.workers import TF_CONFIG, read_cluster
+from tfnmt.training.workers import TF_CONFIG, Cluster, Workers, read_cluster
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -142,11 +143,14 @@ def test_workers_meet(host):
 def say(address, content):
     """A connection to the chief that has said something."""
     host, _, port = address.rpartition(":")
-    while True:
+
+    def connected():
         with contextlib.suppress(ConnectionRefusedError):  # it does not listen yet
-            connection = socket.create_connection((host, int(port)), timeout=20)
-            connection.sendall(content)
-            return connection
+            return socket.create_connection((host, int(port)), timeout=20)
+
+    connection = wait_until(connected)
+    connection.sendall(content)
+    return connection
 
 
 def test_only_the_newest_of_each_worker_counts(monkeypatch):
@@ -175,19 +179,18 @@ with meeting(addresses, int(index), 60):
 @pytest.mark.parametrize("killed", [0, 1])
 def test_a_worker_that_ends_before_it_is_connected_ends_the_others(killed):
     addresses = cluster(2)
-    workers = [
-        subprocess.Popen(
-            [sys.executable, "-c", MEETS, str(index), *addresses], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        for index in range(2)
-    ]
-    for worker in workers:
-        assert worker.stdout.readline() == b"met\n"
-    workers[killed].kill()
-    _, said = workers[1 - killed].communicate(timeout=30)
-    workers[killed].communicate()
+    with contextlib.ExitStack() as stack:
+        processes = []
+        for index in range(2):
+            command = [sys.executable, "-c", MEETS, str(index), *addresses]
+            worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            processes.append(stack.enter_context(ended(worker)))
+        for worker in processes:
+            assert worker.stdout.readline() == b"met\n"
+        processes[killed].kill()
+        _, said = processes[1 - killed].communicate(timeout=30)
     assert said == b"error: another worker has ended while the workers connected; start all of them again\n"
-    assert workers[1 - killed].returncode == 2
+    assert processes[1 - killed].returncode == 2
 
 
 def enter(context):
@@ -247,6 +250,38 @@ def test_the_kernel_takes_the_filter():
                 assert client.recv(1) == b"x"
 
 
+def has_filter(server):
+    return server.getsockopt(socket.SOL_SOCKET, loopback._SO_ATTACH_FILTER, 1024) != b""
+
+
+def test_a_server_that_is_started_within_is_closed_to_others():
+    port = free_port()
+    with contextlib.ExitStack() as stack:
+        with loopback.only_from_loopback(port):
+            server = stack.enter_context(socket.create_server(("127.0.0.1", port)))
+        assert has_filter(server)
+
+
+def test_a_server_that_cannot_be_found_is_told():
+    port = free_port()
+    with pytest.raises(UserError, match=f"port {port}: cannot be closed to other machines"):
+        enter(loopback.only_from_loopback(port))
+
+
+@pytest.mark.parametrize("host, closed", [("127.0.0.1", True), ("192.0.2.1", False)])
+def test_the_server_of_a_worker_on_this_machine_is_closed_to_others(host, closed, monkeypatch):
+    port, servers = free_port(), []
+
+    def strategy():
+        servers.append(socket.create_server(("127.0.0.1", port)))
+
+    monkeypatch.setattr(workers, "meeting", lambda *_: contextlib.nullcontext())
+    monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", strategy)
+    Workers(Cluster([f"{host}:{port}"], 0))
+    with servers[0] as server:
+        assert has_filter(server) == closed
+
+
 def test_a_look_for_sockets_leaves_nothing_open():
     before = os.listdir("/proc/self/fd")
     assert loopback.refuse_others(1) == 0
@@ -301,12 +336,14 @@ def newest(directory):
 def test_two_workers_train_as_one_process_does(files, tmp_path):
     command = ["train-classifier", *files, *OPTIONS, "--output"]
     addresses, processes = cluster(2), []
-    for index in range(2):
-        environment = os.environ | {"PYTHONPATH": str(CHECKOUT), TF_CONFIG: tf_config(addresses, index)}
-        worker = [sys.executable, "-m", "tfnmt", *command, str(tmp_path / "two"), "--strategy", "multiworker"]
-        processes.append(subprocess.Popen(worker, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE))
-    alone = call(*command, tmp_path / "one")
-    outputs = [process.communicate(timeout=120) for process in processes]
+    worker = [sys.executable, "-m", "tfnmt", *command, str(tmp_path / "two"), "--strategy", "multiworker"]
+    with contextlib.ExitStack() as stack:
+        for index in range(2):
+            environment = os.environ | {"PYTHONPATH": str(CHECKOUT), TF_CONFIG: tf_config(addresses, index)}
+            process = subprocess.Popen(worker, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+            processes.append(stack.enter_context(ended(process)))
+        alone = call(*command, tmp_path / "one")
+        outputs = [process.communicate(timeout=120) for process in processes]
     assert [process.returncode for process in processes] == [0, 0], outputs
     assert outputs[1] == (b"", b""), "one process logs"
     assert outputs[0][0].decode().replace("/two:", "/one:") == alone
