@@ -1,9 +1,12 @@
 """Two checkouts beside each other: scripts that only write down what a training or a search would."""
 
-import time
+import itertools
+import sys
+from pathlib import Path
 
 import pytest
 
+from tests.processes import wait_until
 from tfnmt.errors import UserError
 from tfnmt_programs.benchmarks import slices, versions
 
@@ -62,15 +65,31 @@ def test_a_search_translates_each_round_s_sentences(checkout, monkeypatch, tmp_p
 
 
 def test_programs_never_run_at_the_same_time(tmp_path):
-    def program(name):
+    """While one runs, the other is stopped, until both may end."""
+    end, looks = tmp_path / "end", []
+    wait = f"import os, time\nwhile not os.path.exists({str(end)!r}): time.sleep(0.01)"
+
+    def program(name, other):
+        def look():
+            if not end.exists():
+                wait_until(lambda: state(programs[other]) == "T", seconds=10)
+                looks.append(name)
+            if [name for name, _ in itertools.groupby(looks)] == ["a", "b", "a", "b"]:
+                end.touch()
+            return 0
+
         folder = tmp_path / name
         folder.mkdir()
-        return slices.SlicedProgram(["python3", "-c", "import time; time.sleep(1)"], folder, {}, lambda: 0)
+        return slices.SlicedProgram([sys.executable, "-c", wait], folder, {}, look)
 
-    programs = [program("one"), program("other")]
-    start = time.perf_counter()
-    slices.run_in_turn(programs)
-    assert sum(program.seconds for program in programs) <= time.perf_counter() - start
+    programs = {"a": program("a", "b"), "b": program("b", "a")}
+    slices.run_in_turn(list(programs.values()))
+    assert end.exists()
+
+
+def state(program):
+    """That of the process, as Linux has it in one letter."""
+    return Path(f"/proc/{program.process.pid}/stat").read_text().rpartition(") ")[2][0]
 
 
 def test_a_script_that_fails_is_named_with_its_last_line(checkout, tmp_path, monkeypatch):
