@@ -1,6 +1,8 @@
 """What runs beside a test, in threads and processes: waiting for it, and ending it."""
 
 import contextlib
+import os
+import signal
 import time
 
 
@@ -21,3 +23,14 @@ def ended(process):
             yield process
         finally:
             process.kill()
+
+
+@contextlib.contextmanager
+def group_ended(process):
+    """As `ended`, of a process with a session of its own (`start_new_session`), and of all that it has started."""
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):  # all have ended
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()

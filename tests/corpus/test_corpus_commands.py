@@ -5,12 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from types import SimpleNamespace
 
 import pytest
 
 from tests.commands.calls import call, start
+from tests.processes import wait_until
 from tfnmt.corpus import process as corpus_process
 from tfnmt.corpus.pool import finished, room_for
 from tfnmt.data.lines import create_lines, open_lines
@@ -44,10 +44,16 @@ def read(path):
         return file.read()
 
 
-def wait_until(condition, process):
-    while not condition():
+def wait_for(process, condition):
+    """Wait until a process that is at work has done something."""
+
+    def is_done():
+        if condition():
+            return True
         assert process.poll() is None, process.stderr.read()
-        time.sleep(0.01)
+        return False
+
+    wait_until(is_done, seconds=300)
 
 
 def parts(output):
@@ -66,15 +72,14 @@ def test_killed_twice_every_line_is_there_once(parser, corpus, printed, ray_clus
     output = tmp_path / "output"
     options = ["--model", parser, "--input", f"{corpus}/*.en*", "--output", output, "--batch-size", 1]
     process = start("parse-corpus", *options, "--replicas", 2, stdout=subprocess.PIPE)
-    wait_until(lambda: parts(output) and len(replicas(process.pid)) == 2, process)
+    wait_for(process, lambda: parts(output) and len(replicas(process.pid)) == 2)
     before = lines_done(output)
     os.kill(replicas(process.pid)[0], signal.SIGKILL)
-    wait_until(lambda: lines_done(output) > before, process)
+    wait_for(process, lambda: lines_done(output) > before)
     working = replicas(process.pid)
     process.kill()
     process.communicate()
-    while any(os.path.exists(f"/proc/{pid}/exe") for pid in working):  # they end, too
-        time.sleep(0.01)
+    wait_until(lambda: not any(os.path.exists(f"/proc/{pid}/exe") for pid in working))  # they end, too
     done = lines_done(output)
     assert before < done < sum(LINES.values())
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.processes import wait_until
 from tfnmt.data import progress
 from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.data.lines import count_lines
@@ -104,8 +105,7 @@ def test_waiting(monkeypatch, caplog):
     caplog.set_level(logging.INFO, logger="tfnmt")
     monkeypatch.setattr(progress, "SECONDS_BETWEEN", 0.001)
     with log_waiting("learning words"):
-        while len(caplog.records) < 3:
-            pass
+        wait_until(lambda: len(caplog.records) >= 3)
     first, *others = (record.getMessage() for record in caplog.records)
     assert first == "learning words" and set(others) == {"learning words: 0 s"}
 

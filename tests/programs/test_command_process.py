@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import group_ended
+
 RUNS = """
 import sys
 from tfnmt_programs.command_process import run_command
@@ -37,8 +39,9 @@ def test_ctrl_c_reaches_a_command_once(tmp_path):
         env=environment,
         start_new_session=True,
     )
-    while runs.stderr.readline() not in ("ready\n", ""):
-        pass
-    os.killpg(runs.pid, signal.SIGINT)
-    _, said = runs.communicate(timeout=60)
+    with group_ended(runs):
+        while runs.stderr.readline() not in ("ready\n", ""):
+            pass
+        os.killpg(runs.pid, signal.SIGINT)
+        _, said = runs.communicate(timeout=60)
     assert "SIGTERM" in said.splitlines() and "SIGINT" not in said.splitlines()

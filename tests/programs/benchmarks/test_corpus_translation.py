@@ -3,11 +3,11 @@
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.processes import ended, group_ended, wait_until
 from tfnmt.errors import UserError
 from tfnmt_programs.benchmarks import corpus_translation
 from tfnmt_programs.benchmarks.corpus_translation import compare_corpus
@@ -51,18 +51,17 @@ def test_a_command_that_fails_says_why(tmp_path, monkeypatch):
 
 
 def test_processes_of_processes_are_found():
-    shell = subprocess.Popen(["sh", "-c", "sleep 1000 & echo; wait"], stdout=subprocess.PIPE)
-    shell.stdout.readline()
-    while "sh -c" in (command := next(iter(descendants(shell.pid).values()))):  # it is not `sleep` yet
-        time.sleep(0.01)
-    ((sleep, command),) = descendants(shell.pid).items()
-    assert command == "sleep 1000 " and replicas(shell.pid) == [] and descendants(sleep) == {}
-    subprocess.run(["kill", str(sleep)], check=True)
-    shell.communicate()
+    command = ["sh", "-c", "sleep 1000 & echo; wait"]
+    with group_ended(subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)) as shell:
+        shell.stdout.readline()
+        wait_until(lambda: list(descendants(shell.pid).values()) == ["sleep 1000 "])  # before, it is a shell, too
+        (sleep,) = descendants(shell.pid)
+        assert replicas(shell.pid) == [] and descendants(sleep) == {}
 
 
 def test_what_was_started_ends_with_an_interrupt():
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], stdout=subprocess.PIPE)
-    with pytest.raises(KeyboardInterrupt), corpus_translation._ended_with_this(process):
-        raise KeyboardInterrupt
-    assert process.returncode == -signal.SIGTERM
+    command = [sys.executable, "-c", "import time; time.sleep(600)"]
+    with ended(subprocess.Popen(command, stdout=subprocess.PIPE)) as process:
+        with pytest.raises(KeyboardInterrupt), corpus_translation._ended_with_this(process):
+            raise KeyboardInterrupt
+        assert process.returncode == -signal.SIGTERM
