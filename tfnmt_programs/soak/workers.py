@@ -82,7 +82,7 @@ class WorkerGroup:
         disturbed = statuses.pop(self.disturbed)
         if not set(statuses) <= set(self.STATUSES):
             raise UserError(f"{' '.join(self.command)}: the workers ended with status {disturbed}, and {statuses}")
-        return disturbed or max(statuses)
+        return disturbed or max(statuses, default=0)
 
     def __enter__(self) -> Self:
         return self
