@@ -5,7 +5,6 @@ figures, commands.json, files.json, and table.md. What is finished is not done a
 each seed.
 """
 
-import csv
 import json
 import re
 import statistics
@@ -16,7 +15,8 @@ from typing import Any
 from tfnmt.errors import UserError
 from tfnmt.files import atomic_write, file_digest
 from tfnmt.training.checkpoints import checkpoint_names
-from tfnmt.training.model_directory import CHECKPOINTS
+from tfnmt.training.model_directory import CHECKPOINTS, HISTORY
+from tfnmt.training.progress import read_history
 from tfnmt_programs.command_process import parse_command, run_command
 from tfnmt_programs.experiment_record import record_experiment
 from tfnmt_programs.model_names import distinct_names
@@ -90,9 +90,7 @@ class Repetition:
             [self.training[0], "--resume", str(directory)] if has_begun else self.training_command(seed)
         )
         measure, score = re.findall(r"best (dev_\w+) (\S+), of epoch", printed)[-1]
-        with open(directory / "history.csv", encoding="utf-8", newline="") as file:
-            *_, last = csv.DictReader(file)
-        return {"minutes": float(last["seconds"]) / 60, measure: float(score)}
+        return {"minutes": read_history(directory / HISTORY)[-1]["seconds"] / 60, measure: float(score)}
 
     def _differences(self):
         """What tells the figures of each evaluation from those of the others: the words that not all of them have, or

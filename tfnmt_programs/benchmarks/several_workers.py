@@ -1,6 +1,5 @@
 """The same training by one process and by several workers: whether it is the same, and how much faster."""
 
-import csv
 import json
 import os
 import random
@@ -17,6 +16,7 @@ import tensorflow as tf
 from tfnmt.errors import UserError
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import CHECKPOINTS, HISTORY
+from tfnmt.training.progress import read_history
 from tfnmt_programs.soak.training import environment
 from tfnmt_programs.soak.workers import WorkerGroup
 
@@ -48,7 +48,7 @@ def compare_workers(what: dict[str, Any], workers: int, pinned: bool) -> dict[st
         if not pinned:
             _train(what | {"nudged": True, "directory": str(nudged)}, 1, pinned)
             differences["largest_difference_nudged"] = _difference(alone, nudged, times["variables"])
-        losses = [float(_last_row(directory)["loss"]) for directory in (alone, together)]
+        losses = [read_history(directory / HISTORY)[-1]["loss"] for directory in (alone, together)]
     steps, steps_together = (1000 * statistics.median(t["steps"]) for t in (times, times_together))
     return differences | {
         "loss_alone": losses[0],
@@ -91,8 +91,3 @@ def _weights(directory, count):
     reader = tf.train.load_checkpoint(str(directory / CHECKPOINTS / newest))
     names = [f"variables/{i}/.ATTRIBUTES/VARIABLE_VALUE" for i in range(count)]
     return [reader.get_tensor(name).astype(np.float64) for name in names]
-
-
-def _last_row(directory):
-    with open(directory / HISTORY, encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))[-1]

@@ -4,7 +4,6 @@ The earlier version is a checkout. Both sides are asked by the scripts that they
 corpora, each in a process of its own, which is stopped while the other runs.
 """
 
-import csv
 import itertools
 import logging
 import os
@@ -16,6 +15,8 @@ from typing import Any
 
 from tfnmt.data.samples.translation import write_sample
 from tfnmt.errors import UserError
+from tfnmt.training.model_directory import HISTORY
+from tfnmt.training.progress import read_history
 from tfnmt_programs.benchmarks.alternation import ratio_figures
 from tfnmt_programs.benchmarks.slices import SlicedProgram, lines_in, run_in_turn
 
@@ -58,7 +59,7 @@ class Checkout:
         script, *options = TRAININGS[name]
         output = self.runs / name
         options += ["--epochs", str(self.rounds + 1), "--no-board", "--output", str(output)]
-        return self._program(script, options, lambda: max(0, lines_in(output / "history.csv") - 1))
+        return self._program(script, options, lambda: max(0, lines_in(output / HISTORY) - 1))
 
     def search(self, name: str, source: Path) -> SlicedProgram:
         """Translating with the trained translator, the same sentences in each round; its units are rounds."""
@@ -74,9 +75,8 @@ class Checkout:
 
     def dev_score(self, training: str) -> float:
         """That of the last epoch: BLEU of a translator, accuracy of a classifier."""
-        with open(self.runs / training / "history.csv", encoding="utf-8", newline="") as file:
-            *_, row = csv.DictReader(file)
-        return float(row.get("dev_bleu") or row["dev_accuracy"])
+        row = read_history(self.runs / training / HISTORY)[-1]
+        return row["dev_bleu"] if "dev_bleu" in row else row["dev_accuracy"]
 
     def _program(self, script, options, units_done, standard_input=os.devnull):
         command = [sys.executable, str(self.root / "scripts" / f"{script}.py"), *options]

@@ -64,6 +64,13 @@ def test_a_search_translates_each_round_s_sentences(checkout, monkeypatch, tmp_p
     assert len(search.seconds_of_units()) == 3
 
 
+@pytest.mark.parametrize("measure", ["dev_bleu", "dev_accuracy"])
+def test_the_dev_score_is_the_last_epochs_also_where_it_is_0(measure, tmp_path):
+    (tmp_path / "spinn").mkdir()
+    (tmp_path / "spinn" / "history.csv").write_text(f"epoch,{measure}\n1,2.5\n2,0.0\n")
+    assert versions.Checkout(tmp_path, tmp_path, rounds=1).dev_score("spinn") == 0.0
+
+
 def test_programs_never_run_at_the_same_time(tmp_path):
     """While one runs, the other is stopped, until both may end."""
     end, looks = tmp_path / "end", []
