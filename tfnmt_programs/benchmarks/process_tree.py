@@ -1,6 +1,7 @@
 """The memory and the processor time of this process and all that it has started, over time."""
 
 import contextlib
+import os
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from tfnmt.background import repeatedly
 from tfnmt_programs.measuring import processor_seconds
+from tfnmt_programs.soak.processes import descendants
 
 SECONDS_BETWEEN = 1.0
 
@@ -52,9 +54,9 @@ def sampled(stage: Callable[[], str]) -> Iterator[Samples]:
 
     def sample() -> None:
         total = 0
-        for process in [*_tree(Path("/proc/self").resolve().name)]:
+        for process in (os.getpid(), *descendants(os.getpid())):
             with contextlib.suppress(OSError, AttributeError):  # it has ended meanwhile
-                used[process] = processor_seconds(int(process))
+                used[process] = processor_seconds(process)
                 total += _own_memory(process)
         samples.seconds.append(time.monotonic() - began)
         samples.stages.append(stage())
@@ -69,20 +71,7 @@ def sampled(stage: Callable[[], str]) -> Iterator[Samples]:
         sample()
 
 
-def _own_memory(process: str) -> int:
+def _own_memory(process: int) -> int:
     """Bytes of a process; of those that n processes share, an n-th."""
     rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
     return 1024 * int(re.search(r"^Pss:\s+(\d+) kB", rollup, re.M).group(1))
-
-
-def _tree(root: str) -> list[str]:
-    """The ids of a process and of all that descend from it."""
-    children: dict[str, list[str]] = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            parent = status.read_text().rpartition(")")[2].split()[1]
-            children.setdefault(parent, []).append(status.parent.name)
-    found = [root]
-    for process in found:
-        found += children.get(process, [])
-    return found

@@ -76,9 +76,9 @@ def worst_requests(directory: str | Path, trials: int, seed: int) -> dict[str, A
     figures: dict[str, Any] = {}
     for name, signatures in _signatures(directory).items():
         for signature, inputs in signatures.items():
-            with _asker(directory, name, signature, inputs) as (ask, _):
+            with _asker(directory, name, signature, inputs) as ask:
                 slowest, largest = search(ask, trials, random.Random(seed))
-            with _asker(directory, name, signature, inputs) as (ask, _):
+            with _asker(directory, name, signature, inputs) as ask:
                 grown = ask(largest)
                 times = [ask(slowest).seconds for _ in range(REPETITIONS)]
             label = f"{name} {signature}"
@@ -155,15 +155,15 @@ def _inputs(server, name):
 @contextlib.contextmanager
 def _asker(
     directory: str | Path, name: str, signature: str, inputs: Sequence[str]
-) -> Iterator[tuple[Callable[[Shape], Cost | None], ServerProcess]]:
-    """(what a request to one signature costs, the server): a server of its own with this model alone."""
+) -> Iterator[Callable[[Shape], Cost | None]]:
+    """What a request to one signature costs a server of its own, with this model alone."""
     (model,) = (each for each in read_models(directory).model_config_list.config if each.name == name)
     path = base_path(directory, model).resolve()
     with tempfile.TemporaryDirectory() as alone:
         config = f'name: {json.dumps(name)} base_path: {json.dumps(str(path))} model_platform: "tensorflow"'
         Path(alone, "models.config").write_text(f"model_config_list {{ config {{ {config} }} }}", encoding="utf-8")
         with server_process(alone) as server:
-            yield cost_of_shapes(server, f"/v1/models/{name}:predict", signature, inputs), server
+            yield cost_of_shapes(server, f"/v1/models/{name}:predict", signature, inputs)
 
 
 def cost_of_shapes(

@@ -4,6 +4,7 @@ While good clients ask by REST and gRPC, others send what is malformed, huge or 
 and break. In the end the server gets SIGTERM in the middle of its work.
 """
 
+import contextlib
 import logging
 import random
 import shutil
@@ -31,6 +32,7 @@ from tfnmt.translation.presets import find_preset
 from tfnmt.translation.training import train_translator
 from tfnmt_programs.asking import grpc_asker, rest_asker
 from tfnmt_programs.benchmarks.serving import translating
+from tfnmt_programs.measuring import resident_memory
 from tfnmt_programs.soak.rude import Rude
 from tfnmt_programs.soak.traffic import Tally, good_client, rude_client
 
@@ -153,8 +155,8 @@ class _Soak:
 
     def _watch_memory(self):
         while not self.end.wait(1.0):
-            if megabytes := resident_megabytes(self.server.process.pid):
-                self.memory.append((time.monotonic(), megabytes))
+            with contextlib.suppress(OSError, AttributeError):  # it has ended
+                self.memory.append((time.monotonic(), resident_memory(self.server.process.pid) / 2**20))
 
     def _change_versions(self):
         """Versions of the same model come, break and go, as long as the soak lasts."""
@@ -208,12 +210,3 @@ def _is_whole(version):
 
 def _median_memory(samples: Sequence[tuple[float, float]], start: float, end: float) -> float:
     return statistics.median([megabytes for when, megabytes in samples if start <= when <= end])
-
-
-def resident_megabytes(pid: int) -> float | None:
-    """The memory that a process occupies; None if it has ended."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return None
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:")), None)

@@ -1,5 +1,7 @@
 """The soak of a server; what its clients count is in test_traffic.py."""
 
+import os
+import subprocess
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,12 +10,30 @@ import pytest
 
 from tests.commands.calls import call
 from tfnmt.errors import UserError
+from tfnmt_programs.measuring import resident_memory
 from tfnmt_programs.soak import server
 
 
 def test_one_client_is_too_few():
     with pytest.raises(UserError, match="^--clients 1: there must be 2 at least, a good one and a rude one$"):
         call("soak-server", "--clients", 1)
+
+
+def test_the_memory_of_a_server_is_watched_as_long_as_it_has_any():
+    with subprocess.Popen(["true"]) as ended:
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+        processes = [SimpleNamespace(pid=os.getpid()), ended]  # the second is there, but without memory
+        server_process = SimpleNamespace(rest_url="http://h:1", grpc_url="grpc://h:2", process=None)
+        soak = server._Soak(server_process, Path("m"), [], 2, 1)
+
+        def wait(seconds):
+            server_process.process = processes.pop(0) if processes else None
+            return server_process.process is None
+
+        soak.end = SimpleNamespace(wait=wait)
+        soak._watch_memory()
+    ((_, megabytes),) = soak.memory
+    assert megabytes == pytest.approx(resident_memory() / 2**20, rel=0.5)
 
 
 def test_a_soak_too_short_for_a_right_answer_is_one_line(monkeypatch):
