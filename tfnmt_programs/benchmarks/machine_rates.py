@@ -72,8 +72,9 @@ def _products(x, weight, count):
 def _sums(x, count):
     return tf.while_loop(
         lambda i, _: i < count,
-        # Each sum depends on the one before, so that none can be left out.
-        lambda i, total: (i + 1, total + tf.reduce_sum(x) + tf.cast(i, tf.float32)),
+        # Each sum depends on the one before, so that none can be left out. Of a sum of three numbers TensorFlow would
+        # make a variable by the name of the operation, which two threads that measure at once have in common.
+        lambda i, total: (i + 1, tf.maximum(total + tf.reduce_sum(x), tf.cast(i, tf.float32))),
         (0, 0.0),
         parallel_iterations=1,
     )[1]

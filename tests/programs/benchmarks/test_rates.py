@@ -3,6 +3,8 @@
 import threading
 
 import pytest
+import tensorflow as tf
+from tensorflow.python.eager import context
 
 from tfnmt_programs.benchmarks import machine_rates
 from tfnmt_programs.benchmarks.alternation import alternate, ratio_figures
@@ -43,3 +45,17 @@ def test_memory_rate():
 def test_rates_of_several_threads_add_up():
     together = threading.Barrier(3)  # none comes back before all are there
     assert machine_rates.rate_of_several(3, lambda: together.wait(60) and 2.0 or 2.0) == 6.0
+
+
+def test_two_threads_may_measure_the_memory_at_once():
+    """Where a graph holds as much as is read here, TensorFlow makes a variable of a sum of three numbers, by the name
+    of the operation: the second thread to make one fails."""
+    context.context().enable_graph_collection()
+    try:
+        machine_rates._sums(tf.zeros([64_000_000]), tf.constant(2))
+        graphs = [graph.post_optimization_graph for graph in context.context().export_run_metadata().function_graphs]
+    finally:
+        context.context().disable_graph_collection()
+    parts = [part for graph in graphs for part in (graph.node, *(each.node_def for each in graph.library.function))]
+    operations = {node.op for part in parts for node in part}
+    assert "Sum" in operations and "TemporaryVariable" not in operations
