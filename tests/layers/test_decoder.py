@@ -334,20 +334,6 @@ def test_options_that_do_not_go_together(options, complaint):
         Decoder(VOCABULARY, EMBEDDING, UNITS, **options)
 
 
-@pytest.mark.parametrize(
-    ("name", "noise_shape"),
-    [
-        ("word_dropout", (None, None, 1)),  # one for all units of a word
-        ("embedding_dropout", (1, None, None)),  # one for all times
-        ("output_dropout", (1, None, None)),
-    ],
-)
-def test_each_dropout_has_its_own_kind_of_mask(name, noise_shape):
-    """Of numbers [target_length, batch, size]."""
-    _, decoder = made(**{name: 0.5})
-    assert getattr(decoder, name).noise_shape == noise_shape
-
-
 @pytest.mark.parametrize("option", ["word_dropout", "embedding_dropout", "state_dropout", "output_dropout"])
 def test_dropout_is_for_training_alone(option):
     encoder, decoder = made(layers=2, **{option: 0.5})

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.embedding import Embedding, over_time_dropout, whole_word_dropout
 from tfnmt.layers.encoder import Encoder
 
@@ -147,9 +148,10 @@ def test_state_dropout_has_one_mask_for_all_times_and_another_for_each_direction
         ("output_dropout", (1, None, None)),
     ],
 )
-def test_each_dropout_has_its_own_kind_of_mask(name, noise_shape):
-    """Of numbers [source_length, batch, size]."""
-    assert getattr(made(**{name: 0.5}), name).noise_shape == noise_shape
+@pytest.mark.parametrize("layer", [Encoder, Decoder])
+def test_each_dropout_has_its_own_kind_of_mask(layer, name, noise_shape):
+    """Of numbers [length, batch, size]."""
+    assert getattr(layer(9, 3, 4, **{name: 0.5}), name).noise_shape == noise_shape
 
 
 @pytest.mark.parametrize(
