@@ -102,9 +102,9 @@ def require_kind(directory: str | Path, kind: str) -> None:
 
 def _read_description(directory):
     path = Path(directory, CONFIGURATION)
-    if Path(directory).suffix == ".keras":
-        raise UserError(f"{directory}: is no model directory; keras.models.load_model loads it")
     if not Path(directory).is_dir():
+        if Path(directory).suffix == ".keras":
+            raise UserError(f"{directory}: is no model directory; keras.models.load_model loads it")
         raise UserError(f"{directory}: there is no such model directory; tfnmt models lists the models that are there")
     try:
         description = json.loads(path.read_text(encoding="utf-8"))
