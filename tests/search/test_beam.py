@@ -127,6 +127,17 @@ def test_a_narrow_beam_equals_one_in_plain_python(options, beam_size):
         check_best(found, place, beam_search_in_python(model, place, length, beam_size, scorer(**options)))
 
 
+@pytest.mark.parametrize("options", OPTIONS[::2], ids=str)
+def test_a_beam_of_one_is_greedy_search(options):
+    lengths = [8, 4, 1] * 10
+    model, sentences = FakeModel(3, sentences=len(lengths)), range(len(lengths))
+    greedy = in_numpy(
+        greedy_search(model.step, model.states(sentences), model.memory(sentences), START, END, tf.constant(lengths))
+    )
+    found = search(model, lengths, 1, coverage=attended, **options)
+    check_same(found._replace(scores=greedy.scores), greedy, sentences)
+
+
 def test_a_beam_of_one_is_greedy_search_where_words_are_equally_probable():
     model = FakeModel(3)
     model.log_p = np.round(model.log_p)

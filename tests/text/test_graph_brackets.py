@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tests.layers.trees.tree_batches import left_branching, random_tree, right_branching
+from tfnmt.errors import UserError
 from tfnmt.text import brackets
 from tfnmt.text.brackets import from_brackets, to_brackets
 from tfnmt.text.graph_brackets import (
@@ -74,3 +75,28 @@ def test_what_is_no_tree(text):
     with pytest.raises(tf.errors.InvalidArgumentError, match="each text must be one binary tree"):
         there(tf.constant(["( a b )", text]))
     assert valid(tf.constant(["( a b )", text, "( a ( b c ) )"])).numpy().tolist() == [True, False, True]
+
+
+def test_it_reads_and_refuses_what_python_does():
+    """Random brackets and words, and trees in which tokens were exchanged."""
+    random = np.random.default_rng(2)
+    counts = {True: 0, False: 0}
+    for number in range(600):
+        if number % 2:
+            tokens = random.choice(["(", ")", "a"], size=random.integers(9), p=[0.3, 0.3, 0.4]).tolist()
+        else:
+            tokens = written(random_tree(random, int(random.integers(1, 6)))).split()
+            i, j = random.integers(len(tokens), size=2)
+            tokens[i], tokens[j] = tokens[j], tokens[i]
+        text = " ".join(tokens)
+        try:
+            _, expected = from_brackets(text)
+        except UserError:
+            expected = None
+        try:
+            found = [int(transition) for transition in there(tf.constant([text]))[0]]
+        except tf.errors.InvalidArgumentError:
+            found = None
+        assert found == expected, text
+        counts[expected is not None] += 1
+    assert min(counts.values()) > 50
