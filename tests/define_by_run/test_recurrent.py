@@ -56,11 +56,18 @@ def test_an_encoder_is_a_loop_over_words(options):
     check_same(found, gradients(lambda: results(encoder_twin.encode(encoder, WORDS)), [encoder]))
 
 
-def test_a_decoder_is_a_loop_over_words():
-    """`tests/layers/test_decoder.py` takes its options one by one."""
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"attention": "none"},
+        {"attention": "additive", "attention_units": 3, "input_feeding": True},
+        {"attention": "general", "cell": "lstm", "layers": 2},
+        {"attention": "additive", "conditional": False, "attend_first": True, "output_activation": "maxout"},
+    ],
+)
+def test_a_decoder_is_a_loop_over_words(options):
     keras.utils.set_random_seed(2)
     encoder = Encoder(vocabulary_size=7, embedding_size=3, units=2)
-    options = {"cell": "lstm", "layers": 2, "attention_units": 3, "input_feeding": True}
     decoder = Decoder(vocabulary_size=5, embedding_size=3, units=4, **options)
     encoder.build(None)
     decoder.build(None, {"summary": (None, 2)})

@@ -61,6 +61,18 @@ def test_labels_come_in_the_order_of_the_nodes():
     assert to_labelled_brackets(words, transitions, labels) == text
 
 
+def test_round_trips_of_random_trees():
+    rng = random.Random(3)
+    for _ in range(200):
+        text = random_tree([f"w{i}" for i in range(rng.randrange(1, 12))], rng)
+        words, transitions = from_brackets(text)
+        assert len(transitions) == 2 * len(words) - 1
+        assert to_brackets(words, transitions) == to_brackets(words, [*transitions, PAD, PAD]) == text
+        labels = [str(rng.randrange(5)) for _ in transitions]
+        labelled = to_labelled_brackets(words, transitions, labels)
+        assert from_labelled_brackets(labelled) == (words, transitions, labels)
+
+
 def test_only_the_ascii_space_parts_words():
     assert from_brackets("( a\u00a0b  c )") == (["a\u00a0b", "c"], [SHIFT, SHIFT, REDUCE])
     assert from_labelled_brackets("(2 (2 a\u00a0b) (2 c))")[0] == ["a\u00a0b", "c"]
