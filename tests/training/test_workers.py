@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import itertools
 import json
 import os
 import socket
@@ -36,9 +37,16 @@ def select(inputs, labels, indices):
     return tf.gather(inputs, indices), tf.gather(labels, indices)
 
 
+PORTS = itertools.count(20_000 + 50 * os.getpid() % 12_000)
+
+
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
+    """A port at which nothing listens. It is below those that Linux gives to connections and to servers that name none,
+    and above those of Ray's workers: so no other test takes it before it is used.
+    """
+    for port in PORTS:
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 def cluster(count):
@@ -343,7 +351,12 @@ def test_two_workers_train_as_one_process_does(files, tmp_path):
             process = subprocess.Popen(worker, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
             processes.append(stack.enter_context(ended(process)))
         alone = call(*command, tmp_path / "one")
-        outputs = [process.communicate(timeout=120) for process in processes]
+        with contextlib.suppress(subprocess.TimeoutExpired):  # where one ends with an error, the other may wait for it
+            for process in processes:
+                process.wait(timeout=120)
+        for process in processes:
+            process.kill()
+        outputs = [process.communicate() for process in processes]
     assert [process.returncode for process in processes] == [0, 0], outputs
     assert outputs[1] == (b"", b""), "one process logs"
     assert outputs[0][0].decode().replace("/two:", "/one:") == alone
