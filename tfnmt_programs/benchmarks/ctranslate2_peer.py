@@ -5,29 +5,23 @@ The Transformer is the "tiny" one of research on Multi30k (Wu et al. 2021, arXiv
 """
 
 from argparse import Namespace
-from collections.abc import Sequence
-
-import numpy as np
 
 from tfnmt.translation.translator import Translator
-from tfnmt_programs.benchmarks.peer_process import PeerProcess
+from tfnmt_programs.benchmarks.peer_process import Batches, PeerProcess
 
 TINY = {"layers": 4, "units": 128, "heads": 4, "feed_forward_units": 256}
 
 
-def start_translating(model: Translator, batches: Sequence[tuple[np.ndarray, int]], options: Namespace) -> PeerProcess:
+def start_translating(model: Translator, batches: Batches, options: Namespace) -> PeerProcess:
     """A process that translates with random weights; arguments as in `joeynmt_peer.start_translating`.
 
     Args:
         options: has `peer_precision`, too: "float32" or "int8".
     """
-    arrays = {}
-    for i, (source, steps) in enumerate(batches):
-        arrays |= {f"source_{i}": source, f"steps_{i}": steps}
     settings = TINY | {
         "vocabulary_size": model.target_tokenizer.vocabulary_size,
         "precision": options.peer_precision,
         "threads": options.threads,
         "beam_size": options.beam_size,
     }
-    return PeerProcess(options.peer_python, "ctranslate2_worker.py", settings, arrays)
+    return PeerProcess(options.peer_python, "ctranslate2_worker.py", settings, batches)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tfnmt.configuration import require
 from tfnmt.translation.translator import Translator
-from tfnmt_programs.benchmarks.peer_process import PeerProcess
+from tfnmt_programs.benchmarks.peer_process import Batches, PeerProcess
 from tfnmt_programs.benchmarks.work import Multiplications
 
 
@@ -22,27 +22,22 @@ def start_training(
         batches: a list of ({"source", "target"}, labels), see `tfnmt.data.pair_batches`, as NumPy arrays.
         options: has `peer_python`, `threads` and `mixed_precision`, which "both" makes the peer's, too.
     """
-    arrays = {}
-    for i, (inputs, labels) in enumerate(batches):
-        arrays |= {f"source_{i}": inputs["source"], f"target_{i}": inputs["target"], f"labels_{i}": labels}
+    trained = [{"source": inputs["source"], "target": inputs["target"], "labels": labels} for inputs, labels in batches]
     settings = {"learning_rate": learning_rate, "seed": seed, "bfloat16": options.mixed_precision == "both"}
-    return _start(model, arrays, settings, options)
+    return _start(model, trained, settings, options)
 
 
-def start_translating(model: Translator, batches: Sequence[tuple[np.ndarray, int]], options: Namespace) -> PeerProcess:
+def start_translating(model: Translator, batches: Batches, options: Namespace) -> PeerProcess:
     """A process that translates with random weights of the same sizes.
 
     Args:
-        batches: a list of (source ids, int [batch, source_length], padded with 0; how many words, END counted, the
-            search of that batch is to take).
+        batches: each has "source", ids, int [batch, source_length], padded with 0, and "steps", how many words, END
+            counted, its search is to take.
         options: has `peer_python`, `threads`, `beam_size` and `peer_precision`, which is to be "float32".
     """
     require(options.peer_precision == "float32", "peer_precision", options.peer_precision, "float32 of JoeyNMT")
-    arrays = {}
-    for i, (source, steps) in enumerate(batches):
-        arrays |= {f"source_{i}": source, f"steps_{i}": steps}
     settings = {"learning_rate": 0.001, "seed": 1, "bfloat16": False, "beam_size": options.beam_size}
-    return _start(model, arrays, settings, options)
+    return _start(model, batches, settings, options)
 
 
 def joeynmt_multiplications(shapes: Mapping[str, Sequence[int]], encoder_size: int) -> Multiplications:
@@ -67,9 +62,9 @@ def joeynmt_multiplications(shapes: Mapping[str, Sequence[int]], encoder_size: i
     return Multiplications(**counts)
 
 
-def _start(model, arrays, settings, options):
+def _start(model, batches, settings, options):
     settings = _sizes(model) | settings | {"threads": options.threads}
-    return PeerProcess(options.peer_python, "joeynmt_worker.py", settings, arrays)
+    return PeerProcess(options.peer_python, "joeynmt_worker.py", settings, batches)
 
 
 def _sizes(model):

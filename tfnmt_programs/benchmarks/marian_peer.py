@@ -14,7 +14,7 @@ import numpy as np
 
 from tfnmt.configuration import require
 from tfnmt.translation.translator import Translator
-from tfnmt_programs.benchmarks.peer_process import PeerProcess
+from tfnmt_programs.benchmarks.peer_process import Batches, PeerProcess
 from tfnmt_programs.benchmarks.work import Multiplications
 
 
@@ -23,24 +23,19 @@ def start_training(
 ) -> PeerProcess:
     """A process that trains a model of the same kind; arguments as in `joeynmt_peer.start_training`."""
     require(options.mixed_precision != "both", "mixed_precision", "both", "ours, beside Marian")
-    arrays = {}
-    for i, (inputs, labels) in enumerate(batches):
-        arrays |= {f"source_{i}": inputs["source"], f"labels_{i}": labels}
+    trained = [{"source": inputs["source"], "labels": labels} for inputs, labels in batches]
     settings = {"learning_rate": learning_rate, "seed": seed, "batch_size": len(batches[0][1])}
-    return _start(model, arrays, settings, options)
+    return _start(model, trained, settings, options)
 
 
-def start_translating(model: Translator, batches: Sequence[tuple[np.ndarray, int]], options: Namespace) -> PeerProcess:
+def start_translating(model: Translator, batches: Batches, options: Namespace) -> PeerProcess:
     """A process that translates with random weights; arguments as in `joeynmt_peer.start_translating`.
 
     Args:
         options: has `batch_size` and `peer_precision` ("float32" or "int8"), too.
     """
-    arrays = {}
-    for i, (source, steps) in enumerate(batches):
-        arrays |= {f"source_{i}": source, f"steps_{i}": steps}
     settings = {name: getattr(options, name) for name in ("beam_size", "batch_size")}
-    return _start(model, arrays, settings | {"learning_rate": 0.001, "seed": 1}, options)
+    return _start(model, batches, settings | {"learning_rate": 0.001, "seed": 1}, options)
 
 
 def marian_multiplications(shapes: Mapping[str, Sequence[int]], encoder_size: int) -> Multiplications:
@@ -67,7 +62,7 @@ def marian_multiplications(shapes: Mapping[str, Sequence[int]], encoder_size: in
     return Multiplications(**counts)
 
 
-def _start(model, arrays, settings, options):
+def _start(model, batches, settings, options):
     c = model.configuration
     needed = {"cell": "gru", "attention": "additive", "bidirectional": True, "encoder_layers": 1, "decoder_layers": 1}
     for key, value in (needed | {"conditional": True}).items():
@@ -81,4 +76,4 @@ def _start(model, arrays, settings, options):
     }
     precision = getattr(options, "peer_precision", "float32")  # of searching
     settings = sizes | settings | {"threads": options.threads, "precision": precision}
-    return PeerProcess(options.peer_python, "marian_worker.py", settings, arrays)
+    return PeerProcess(options.peer_python, "marian_worker.py", settings, batches)

@@ -12,7 +12,7 @@ import contextlib
 import json
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,9 @@ import numpy as np
 from tfnmt.errors import UserError
 
 PEERS = Path(__file__).parent / "peers"
+
+Batches = Sequence[Mapping[str, np.ndarray | int]]
+"""The arrays of each batch by name."""
 
 
 class PeerProcess:
@@ -32,18 +35,26 @@ class PeerProcess:
         python: path of the Python that runs it.
         worker: the worker's file in `peers/`.
         settings: plain values, written to the JSON file that is the worker's first argument.
-        arrays: what it works on, written to the .npz file that is its second argument.
+        batches: what it works on, written to the .npz file that is its second argument: "source" of batch 3 as
+            source_3, see `arrays_of` in `peers/worker.py`.
 
     Raises:
         UserError: there is no such Python, or (from `answer`) the worker has ended.
     """
 
-    def __init__(self, python: str | Path, worker: str, settings: Mapping[str, Any], arrays: Mapping[str, np.ndarray]):
+    def __init__(
+        self,
+        python: str | Path,
+        worker: str,
+        settings: Mapping[str, Any],
+        batches: Batches,
+    ):
         self.python = python
         self.folder = tempfile.TemporaryDirectory()
         files = [Path(self.folder.name, name) for name in ("settings.json", "arrays.npz", "worker.log")]
         settings_file, arrays_file, self.log = files
         settings_file.write_text(json.dumps(settings), encoding="utf-8")
+        arrays = {f"{name}_{i}": values for i, batch in enumerate(batches) for name, values in batch.items()}
         np.savez(arrays_file, **arrays)
         command = [str(part) for part in (python, PEERS / worker, settings_file, arrays_file)]
         try:

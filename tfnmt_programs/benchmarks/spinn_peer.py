@@ -23,7 +23,8 @@ def spinn_process(
         batches: a list of (sentences, labels), NumPy arrays as `tfnmt.data.example_batches` makes them.
         worker: or "spinn_by_level_worker.py", for given transitions and no tracker.
     """
-    arrays = {}
-    for i, (sentences, labels) in enumerate(batches):
-        arrays |= {f"{name}_{i}": sentences[name] for name in ("words", "transitions")} | {f"labels_{i}": labels}
+    arrays = [
+        {"words": sentences["words"], "transitions": sentences["transitions"], "labels": labels}
+        for sentences, labels in batches
+    ]
     return PeerProcess(python, worker, settings, arrays)

@@ -175,7 +175,7 @@ def _batches(searcher, sources, labels, batch_size):
     for batch in batches_by_length(sources, batch_size):
         source = searcher.ensemble.source_ids(tf.constant([sources[i] for i in batch])).numpy()
         longest_first = np.argsort(-np.count_nonzero(source, axis=1), kind="stable")  # as JoeyNMT wants them
-        batches.append((source[longest_first], max(len(labels[i]) for i in batch)))
+        batches.append({"source": source[longest_first], "steps": max(len(labels[i]) for i in batch)})
     return batches
 
 

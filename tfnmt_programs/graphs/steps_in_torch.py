@@ -47,8 +47,8 @@ def steps_of_translator(
         settings: "units", "vocabulary_size", "decodes" (whether the decoder is there) and "threads".
         batches: each with "source" and "target".
     """
-    arrays = {f"{name}_{i}": batch[name] for i, batch in enumerate(batches) for name in ("source", "target")}
-    return _median_steps(PeerProcess(python, "translator_worker.py", {"seed": 1} | settings, arrays), repetitions)
+    batches = [{name: batch[name] for name in ("source", "target")} for batch in batches]
+    return _median_steps(PeerProcess(python, "translator_worker.py", {"seed": 1} | settings, batches), repetitions)
 
 
 def _median_steps(process, repetitions):

@@ -22,27 +22,28 @@ needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reas
 def test_a_worker_that_ends_says_why(tmp_path, monkeypatch):
     monkeypatch.setattr(peer_process, "PEERS", tmp_path)
     (tmp_path / "worker.py").write_text("import a_peer_that_is_not_installed")
-    with PeerProcess(sys.executable, "worker.py", {}, {}) as peer:
+    with PeerProcess(sys.executable, "worker.py", {}, []) as peer:
         with pytest.raises(UserError, match="has ended: ModuleNotFoundError: No module named 'a_peer_that"):
             peer.answer()
         with pytest.raises(UserError, match="has ended: ModuleNotFoundError"):
             peer.ask()
     with pytest.raises(UserError, match="nowhere/python: No such file or directory; name a Python"):
-        PeerProcess(tmp_path / "nowhere" / "python", "worker.py", {}, {})
+        PeerProcess(tmp_path / "nowhere" / "python", "worker.py", {}, [])
 
 
-def test_a_worker_gets_settings_and_arrays_and_answers(tmp_path, monkeypatch):
+def test_a_worker_gets_settings_and_batches_and_answers(tmp_path, monkeypatch):
     monkeypatch.setattr(peer_process, "PEERS", tmp_path)
     (tmp_path / "worker.py").write_text("""
 import json, sys, numpy
 settings, arrays = json.load(open(sys.argv[1])), numpy.load(sys.argv[2])
 print(json.dumps("ready"), flush=True)
 for line in sys.stdin:
-    print(json.dumps(settings["factor"] * arrays["numbers"].sum().item()), flush=True)
+    print(json.dumps(settings["factor"] * (arrays["numbers_0"] + arrays["numbers_1"]).tolist()), flush=True)
 """)
-    with PeerProcess(sys.executable, "worker.py", {"factor": 2}, {"numbers": np.arange(5)}) as peer:
+    batches = [{"numbers": np.arange(2)}, {"numbers": np.arange(2)}]
+    with PeerProcess(sys.executable, "worker.py", {"factor": 2}, batches) as peer:
         assert peer.answer() == "ready"
-        assert [peer.ask(), peer.ask()] == [20, 20]
+        assert [peer.ask(), peer.ask()] == [[0, 2, 0, 2], [0, 2, 0, 2]]
 
 
 @pytest.mark.parametrize("path", sorted(PEERS.glob("*.py")), ids=lambda path: path.name)

@@ -19,7 +19,7 @@ print(json.dumps([settings, {name: array.tolist() for name, array in arrays.item
 """
 SIZES = {"source_embedding_size": 2, "target_embedding_size": 2, "encoder_units": 3, "decoder_units": 4}
 OPTIONS = {"peer_python": sys.executable, "threads": 1, "beam_size": 5, "batch_size": 2, "mixed_precision": None}
-BATCHES = [(np.array([[5, 6, 3], [5, 3, 0]]), 4)]
+BATCHES = [{"source": np.array([[5, 6, 3], [5, 3, 0]]), "steps": 4}]
 
 
 @pytest.fixture(autouse=True)
@@ -41,18 +41,18 @@ def options(**others):
 def test_a_toolkit_gets_our_batches_and_as_many_steps(name, settings):
     with translation_speed.PEERS[name].start_translating(model(), BATCHES, options(peer_precision="int8")) as peer:
         told, arrays = peer.answer()
-    assert arrays == {"source_0": BATCHES[0][0].tolist(), "steps_0": 4}
+    assert arrays == {"source_0": BATCHES[0]["source"].tolist(), "steps_0": 4}
     sizes = {name: size for name, size in told.items() if name.endswith("vocabulary_size")}
     assert set(sizes.values()) == {20}
     assert told.items() >= (settings | {"beam_size": 5, "threads": 1, "precision": "int8"}).items()
 
 
 def test_marian_trains_on_our_batches():
-    batches = [({"source": BATCHES[0][0], "target": np.array([[2, 7], [2, 0]])}, np.array([[7, 3], [3, 0]]))]
+    batches = [({"source": BATCHES[0]["source"], "target": np.array([[2, 7], [2, 0]])}, np.array([[7, 3], [3, 0]]))]
     with marian_peer.start_training(model(), batches, 0.01, 1, options()) as peer:
         told, arrays = peer.answer()
     assert "beam_size" not in told and told["batch_size"] == 2
-    assert arrays == {"source_0": BATCHES[0][0].tolist(), "labels_0": [[7, 3], [3, 0]]}
+    assert arrays == {"source_0": BATCHES[0]["source"].tolist(), "labels_0": [[7, 3], [3, 0]]}
 
 
 def test_what_a_toolkit_has_not_is_said():

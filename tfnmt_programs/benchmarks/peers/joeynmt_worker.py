@@ -28,7 +28,7 @@ from joeynmt.training import TrainManager
 from joeynmt.vocabulary import Vocabulary
 
 from torch_worker import begin_with_torch, shapes
-from worker import answer_all, say
+from worker import answer_all, arrays_of, say
 
 CPU = torch.device("cpu")
 
@@ -110,13 +110,10 @@ def read_batches(path):
 
     Padding is 0 and the unknown word 1 in the file; in JoeyNMT it is the other way round.
     """
-    with np.load(path) as arrays:
-        count = len(arrays) // 3
-        batches = []
-        for i in range(count):
-            source, inputs, labels = (arrays[f"{name}_{i}"] for name in ("source", "target", "labels"))
-            target = np.concatenate([inputs[:, :1], labels], axis=1)
-            batches.append(tuple(np.where(ids < 2, 1 - ids, ids).astype(np.int64) for ids in (source, target)))
+    batches = []
+    for source, inputs, labels in arrays_of(path, "source", "target", "labels"):
+        target = np.concatenate([inputs[:, :1], labels], axis=1)
+        batches.append(tuple(np.where(ids < 2, 1 - ids, ids).astype(np.int64) for ids in (source, target)))
     return batches
 
 
@@ -134,10 +131,8 @@ def train(manager, batches):
 
 def read_sources(path):
     """Pairs of a source, int64 [sentences, length], END at the end, padded; and how many steps its search takes."""
-    with np.load(path) as arrays:
-        count = len(arrays) // 2
-        batches = [(arrays[f"source_{i}"], int(arrays[f"steps_{i}"])) for i in range(count)]
-    return [(np.where(ids < 2, 1 - ids, ids).astype(np.int64), steps) for ids, steps in batches]
+    batches = arrays_of(path, "source", "steps")
+    return [(np.where(ids < 2, 1 - ids, ids).astype(np.int64), int(steps)) for ids, steps in batches]
 
 
 def translate(model, batches, beam_size):

@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from spinn_model import PAD, Classifier, transition_loss
 from torch_worker import begin_with_torch, shapes
-from worker import say
+from worker import arrays_of, say
 
 
 def main(settings_file, batches_file):
@@ -76,12 +76,11 @@ def train(model, optimizer, batch):
 
 def read_batches(path, sides):
     """[((words, transitions) of each side, labels)]: times first, words reversed after nulls."""
-    with np.load(path) as arrays:
-        batches = []
-        for i in range(len(arrays) // 3):
-            both = zip(*(np.split(arrays[f"{name}_{i}"], sides) for name in ("words", "transitions")), strict=True)
-            sentences = tuple((reversed_words(words), without_padding(parses)) for words, parses in both)
-            batches.append((sentences, torch.from_numpy(arrays[f"labels_{i}"].astype(np.int64))))
+    batches = []
+    for words, transitions, labels in arrays_of(path, "words", "transitions", "labels"):
+        both = zip(np.split(words, sides), np.split(transitions, sides), strict=True)
+        sentences = tuple((reversed_words(words), without_padding(parses)) for words, parses in both)
+        batches.append((sentences, torch.from_numpy(labels.astype(np.int64))))
     return batches
 
 

@@ -20,7 +20,7 @@ import torch
 from torch import nn
 
 from torch_worker import begin_with_torch, shapes
-from worker import say
+from worker import arrays_of, say
 
 
 def main(settings_file, batches_file):
@@ -90,9 +90,7 @@ class Translator(nn.Module):
 
 def read_batches(path, names):
     """[tensors of those names, int64 [batch, time]] of each batch."""
-    with np.load(path) as arrays:
-        count = sum(name.startswith("source_") for name in arrays)
-        return [tuple(torch.from_numpy(arrays[f"{name}_{i}"].astype(np.int64)) for name in names) for i in range(count)]
+    return [tuple(torch.from_numpy(ids.astype(np.int64)) for ids in batch) for batch in arrays_of(path, *names)]
 
 
 if __name__ == "__main__":
