@@ -42,13 +42,7 @@ class PeerProcess:
         UserError: there is no such Python, or (from `answer`) the worker has ended.
     """
 
-    def __init__(
-        self,
-        python: str | Path,
-        worker: str,
-        settings: Mapping[str, Any],
-        batches: Batches,
-    ):
+    def __init__(self, python: str | Path, worker: str, settings: Mapping[str, Any], batches: Batches):
         self.python = python
         self.folder = tempfile.TemporaryDirectory()
         files = [Path(self.folder.name, name) for name in ("settings.json", "arrays.npz", "worker.log")]

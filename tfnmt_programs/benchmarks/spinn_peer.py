@@ -23,8 +23,8 @@ def spinn_process(
         batches: a list of (sentences, labels), NumPy arrays as `tfnmt.data.example_batches` makes them.
         worker: or "spinn_by_level_worker.py", for given transitions and no tracker.
     """
-    arrays = [
+    trained = [
         {"words": sentences["words"], "transitions": sentences["transitions"], "labels": labels}
         for sentences, labels in batches
     ]
-    return PeerProcess(python, worker, settings, arrays)
+    return PeerProcess(python, worker, settings, trained)
