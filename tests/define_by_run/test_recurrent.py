@@ -62,6 +62,7 @@ def test_an_encoder_is_a_loop_over_words(options):
         {"attention": "none"},
         {"attention": "additive", "attention_units": 3, "input_feeding": True},
         {"attention": "general", "cell": "lstm", "layers": 2},
+        {"cell": "lstm", "layers": 2, "attention_units": 3, "input_feeding": True},
         {"attention": "additive", "conditional": False, "attend_first": True, "output_activation": "maxout"},
     ],
 )
