@@ -1,15 +1,13 @@
 """How long outputs and gradients take in PyTorch, define-by-run: the third column of the comparison of graphs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tfnmt_programs.benchmarks.peer_process import PeerProcess
+from tfnmt_programs.benchmarks.peer_process import Batches, PeerProcess
 from tfnmt_programs.benchmarks.spinn_peer import spinn_process
-
-Batches = Sequence[dict[str, np.ndarray]]
 
 
 def steps_of_spinn(python: str | Path, settings: Mapping[str, Any], batches: Batches, repetitions: int) -> list[float]:
