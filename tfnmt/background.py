@@ -4,6 +4,8 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 
+from tfnmt.signals import signals_wait
+
 
 @contextlib.contextmanager
 def repeatedly(act: Callable[[], None], seconds: float) -> Iterator[None]:
@@ -17,7 +19,8 @@ def repeatedly(act: Callable[[], None], seconds: float) -> Iterator[None]:
             act()
 
     thread = threading.Thread(target=repeat, daemon=True)
-    thread.start()
+    with signals_wait():  # which are the main thread's
+        thread.start()
     try:
         yield
     finally:

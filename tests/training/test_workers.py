@@ -214,6 +214,32 @@ def test_a_worker_that_does_not_come():
         enter(meeting(addresses, 1, 0.2))
 
 
+def test_for_whom_a_worker_waits_is_told(monkeypatch, caplog):
+    addresses = cluster(3)
+    of_chief, of_worker = (f"worker {i} at {addresses[i]}" for i in (0, 2))
+    caplog.set_level("INFO", "tfnmt")
+    monkeypatch.setattr(rendezvous, "TELLS_EVERY", 0.05)
+
+    def wait(index, seconds=0.5):
+        with pytest.raises(UserError):
+            enter(meeting(addresses, index, seconds))
+
+    def told():
+        said = set(caplog.messages)
+        caplog.clear()
+        return said
+
+    wait(0)
+    assert told() == {f"waiting for worker 1 at {addresses[1]}, {of_worker}"}
+    wait(2)
+    assert told() == {f"waiting for {of_chief}"}
+    chief = threading.Thread(target=wait, args=(0, 2))
+    chief.start()
+    wait(1)  # both are there, and worker 2 is not
+    chief.join()
+    assert told() >= {f"waiting for {of_worker}", "waiting for the other workers"}
+
+
 def test_the_address_of_the_chief_is_taken():
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = f"127.0.0.1:{other.getsockname()[1]}"
