@@ -37,7 +37,7 @@ def model_card(
     signatures = translation_scores(["a"], ["a"], names=sorted(names))
     return ModelCard(
         what=f"A translator: an encoder–decoder of {c.cell.upper()} cells with {attention}, {model.count_params():,}"
-        f" weights. It reads {sizes[0]} different {units}, and writes {sizes[1]}.",
+        f" weights. It reads {sizes[0]} different {units} and writes {sizes[1]}, reserved ones counted.",
         uses=["tfnmt translate --model DIR < sentences", 'tfnmt.load("DIR").translate(["A sentence."])  # in Python'],
         preset=preset,
         presets=PRESETS,
