@@ -69,6 +69,17 @@ CASES = {
 }
 
 
+ENCODERS_OF_SENTENCES = (
+    layers.BagOfWords,
+    lambda x, dtype: layers.Recurrent(x, 3, dtype=dtype),
+    lambda x, dtype: layers.Convolutional(x, 3, dtype=dtype),
+    lambda x, dtype: layers.InceptionEncoder(x, 8, layers=2, dtype=dtype),
+    lambda x, dtype: layers.TreeLSTMEncoder(x, 4, dtype=dtype),
+    lambda x, dtype: layers.SPINN(x, 4, 3, dtype=dtype),
+    lambda x, dtype: WordSPINN(x, 4, 3, dtype=dtype),
+)
+
+
 @pytest.mark.parametrize("dtype", ["float64", "mixed_bfloat16"])
 @pytest.mark.parametrize("name", CASES)
 def test_a_layer_and_its_gradient_have_the_dtype_asked_for(name, dtype):
@@ -97,6 +108,17 @@ def test_ids_may_be_floats_as_keras_gives_them():
     ):
         found, expected = layer(tf.cast(ids, tf.float32)), layer(ids)
         tf.nest.map_structure(lambda x, y: tf.debugging.assert_equal(x, y), found, expected)
+    ids = tf.constant([[300, 301, 303]])
+    encoded = layers.Encoder(400, 3, 2, dtype="mixed_bfloat16")(ids)
+    decoder = layers.Decoder(400, 3, 2, dtype="mixed_bfloat16")
+    tf.debugging.assert_equal(decoder(tf.cast(ids, tf.float32), encoded), decoder(ids, encoded))
+    transitions = batch_of([left_branching(3)])["transitions"]
+    for new_encoder in ENCODERS_OF_SENTENCES:
+        encoder = new_encoder(layers.WordVectors(400, 3, dtype="mixed_bfloat16"), dtype="mixed_bfloat16")
+        found, expected = (
+            encoder({"words": words, "transitions": transitions})["root"] for words in (tf.cast(ids, tf.float32), ids)
+        )
+        tf.debugging.assert_equal(found, expected)
     model = keras.Sequential([layers.Embedding(9, 4, mask_zero=True), layers.RNN(layers.GRUCell(3))])
     assert model(tf.constant([[1, 2, 0]], tf.int64)).shape == (1, 3)
     words = keras.Input([None])

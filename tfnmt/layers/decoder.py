@@ -79,7 +79,7 @@ class Decoder(keras.layers.Layer):
         output_dropout: float = 0.0,
         **options: Any,
     ):
-        super().__init__(**options)
+        super().__init__(autocast=False, **options)
         if input_feeding and not deep_output:
             raise ValueError("input_feeding needs deep_output")
         readout_size = (output_units or embedding_size) if deep_output else units

@@ -29,7 +29,7 @@ class FlatEncoder(keras.layers.Layer):
     """
 
     def __init__(self, embedding: keras.layers.Layer, output_size: int, **options: Any):
-        super().__init__(**options)
+        super().__init__(autocast=False, **options)
         self.embedding = embedding
         self.output_size = output_size
 

@@ -43,7 +43,7 @@ class TreeEncoder(keras.layers.Layer):
         leaf_dropout: float = 0.0,
         **options: Any,
     ):
-        super().__init__(**options)
+        super().__init__(autocast=False, **options)
         self.supports_jit = False  # the loop writes rows in place, for which XLA has no operation
         self.embedding = embedding
         self.units = self.output_size = units

@@ -36,7 +36,7 @@ class WordTracker(keras.layers.Layer):
     """
 
     def __init__(self, vocabulary_size: int, units: int, reduce_bias: float = 0.0, **options: Any):
-        super().__init__(**options)
+        super().__init__(autocast=False, **options)
         self.units = units
         self.reduce_bias = reduce_bias
         self.E = Embedding(vocabulary_size, units, name="E", dtype=self.dtype_policy.name)
