@@ -159,7 +159,7 @@ class DotAttention(Attention):
 
 @keras.saving.register_keras_serializable("tfnmt")
 class GeneralAttention(DotAttention):
-    """e_j = zᵀ W_a h_j  (Luong et al. 2015, eq. 8, "general"); h_j W_a is computed before the loop."""
+    """e_j = (h_j W_a) · z, with h_j W_a before the loop (Luong et al. 2015, eq. 8, "general", with W_aᵀ for W_a)."""
 
     def build(self, input_shape: list[tuple]) -> None:
         """`input_shape`: the shapes of z and h."""
