@@ -86,6 +86,18 @@ def test_micro_batches_give_the_update_of_the_whole_batch(encoder, task):
         np.testing.assert_allclose(value, expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("micro_batches", [1, 2])
+def test_the_regularizer_of_a_weight_counts(micro_batches):
+    batch, losses = batch_of(EXAMPLES["snli"]), []
+    for regularizer in (None, keras.regularizers.L2(0.5)):
+        model = made("bag", micro_batches=micro_batches)
+        model.trainable_weights[0].regularizer = regularizer
+        model.compile("sgd", run_eagerly=True)
+        losses.append(model.test_on_batch(*batch, return_dict=True)["loss"])
+    penalty = 0.5 * np.sum(np.square(model.trainable_weights[0]))
+    np.testing.assert_allclose(losses[1], losses[0] + penalty, rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     "encoder, task",
     [(encoder, "snli") for encoder in ENCODERS]

@@ -83,6 +83,36 @@ def test_evaluation_in_micro_batches_has_the_figures_of_the_batches(micro_batche
     np.testing.assert_allclose(figures["loss"], np.mean((3 * x) ** 2) + 0.5 * np.mean(x), rtol=1e-6)
 
 
+@pytest.mark.parametrize("micro_batches", [1, 2])
+def test_weights_of_examples_are_refused(micro_batches):
+    model, x = Line(micro_batches), np.array([1.0, 2], np.float32)
+    model.compile(keras.optimizers.SGD(0.1), run_eagerly=True)
+    for step in (
+        lambda: model.fit(x, x, sample_weight=np.ones(2, np.float32), verbose=0),
+        lambda: model.evaluate(x, x, sample_weight=np.ones(2, np.float32), verbose=0),
+        lambda: model.fit(x, np.array([0, 1]), class_weight={0: 1.0, 1: 2.0}, verbose=0),
+    ):
+        with pytest.raises(ValueError, match="sample_weight and class_weight have no effect here"):
+            step()
+
+
+@pytest.mark.parametrize("micro_batches", [1, 2])
+def test_regularizers_of_weights_count(micro_batches):
+    """Once in a batch: the slope of a² at a = 2 is 4, and that of the mean of (2x − ax)² there is 0."""
+
+    class Regularized(Line):
+        def compute_loss(self, x, y, y_pred, sample_weight=None, training=True):
+            return self.with_penalties(super().compute_loss(x, y, y_pred))
+
+    model, x = Regularized(micro_batches), np.array([1.0, 2, 3], np.float32)
+    model.a.assign(2.0)
+    model.a.regularizer = keras.regularizers.L2(1.0)
+    model.compile(keras.optimizers.SGD(0.1), run_eagerly=True)
+    for figures in (model.test_on_batch(x, 2 * x, return_dict=True), model.train_on_batch(x, 2 * x, return_dict=True)):
+        np.testing.assert_allclose(figures["loss"], 0.5 * np.mean(x) + 4, rtol=1e-6)
+    np.testing.assert_allclose(model.a, 2 - 0.1 * 4, rtol=1e-6)
+
+
 class Counter(Line):
     """Predicts how often it was called."""
 

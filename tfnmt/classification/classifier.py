@@ -145,8 +145,8 @@ class Classifier(MicroBatchTraining, keras.Model):
         sample_weight: None = None,
         training: bool = True,
     ) -> tf.Tensor:
-        """The sum of the `loss_terms`; a scalar."""
-        return batch_loss([self.loss_terms(x, y, y_pred, training)])
+        """The sum of the `loss_terms` and of what the regularizers of the weights add; a scalar."""
+        return self.with_penalties(batch_loss([self.loss_terms(x, y, y_pred, training)]))
 
     def loss_terms(self, x: Batch, y: tf.Tensor, y_pred: Batch, training: bool = True) -> LossTerms:
         """The terms of the loss: the cross-entropy of the classes (of phrases, the mean over all that have a label); in

@@ -24,7 +24,7 @@ class MicroBatchTraining(ModelInternals):
     Loss, gradient and metrics are those of the whole batch. Statistics of a batch in training are those of each
     micro-batch: the moments of batch normalization, the baseline of a single draw, the averages of `baseline=running`.
     And where a batch to train on has fewer examples than micro-batches, as the last one of an epoch may have, some of
-    them count twice.
+    them count twice. Regularizers of weights count; what layers add by `add_loss` does not.
 
     The model sets `micro_batches` when it is made, and has a method `loss_terms(x, y, y_pred, training)`, a list of
     (mean, count): the loss is the sum of the means, each a mean over `count` labels.
@@ -42,14 +42,18 @@ class MicroBatchTraining(ModelInternals):
 
     def train_step(self, data: Any) -> dict[str, tf.Tensor]:
         """One update of the weights, on `data`: inputs and labels of one batch, or of this replica's slice of it; in
-        that case also its weight, see `tfnmt.training.replicas.slice_of`."""
+        that case also its weight, see `tfnmt.training.replicas.slice_of`.
+
+        Raises:
+            ValueError: examples have weights, or classes.
+        """
+        x, y, weight = _unpack(data)
         if self.micro_batches == 1 and self.replicas.number == 1:
             return super().train_step(data)
-        x, y, weight = keras.utils.unpack_x_y_sample_weight(data)
-        weight = 1.0 if weight is None else weight
         with tf.GradientTape() as tape:
             predicted = [(x_part, y_part, self(x_part, training=True)) for x_part, y_part in self._overlapping(x, y)]
             loss = batch_loss([self.loss_terms(*part) for part in predicted], self.replicas, weight)
+            loss = self.with_penalties(loss, self.replicas)
             scaled = self.optimizer.scale_loss(loss)
         loss, examples, *gradients = self.replicas.sum(
             [loss, weight * tf.cast(tf.shape(y)[0], tf.float32), *tape.gradient(scaled, self.trainable_weights)]
@@ -59,19 +63,26 @@ class MicroBatchTraining(ModelInternals):
         return self._update_metrics(predicted, weight)
 
     def test_step(self, data: Any) -> dict[str, tf.Tensor]:
-        """The figures of the data so far, with those of `data`, inputs and labels of one batch."""
+        """The figures of the data so far, with those of `data`, inputs and labels of one batch. Errors as above."""
+        x, y, _ = _unpack(data)
         if self.micro_batches == 1 and self.replicas.number == 1:
             return super().test_step(data)
         # Of several processes, the chief's alone scores.
         replicas = self.replicas if self.replicas.processes == 1 else ONE_REPLICA
-        x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
         parts = [(*part, self(part[0], training=False)) for part in self._disjoint(x, y)]
         loss = batch_loss([self.loss_terms(*part, training=False) for part in parts], replicas)
+        loss = self.with_penalties(loss, replicas)
         loss, examples = replicas.sum([loss, tf.cast(tf.shape(y)[0], tf.float32)])
         self._mean_loss().update_state(loss, sample_weight=examples / replicas.metric_copies)
         for part in parts:
             figures = self.compute_metrics(*part)
         return figures
+
+    def with_penalties(self, loss: tf.Tensor, replicas: Replicas = ONE_REPLICA) -> tf.Tensor:
+        """A loss, or a replica's part of it, and what the regularizers of the weights add."""
+        regularized = [weight for weight in self.trainable_weights if weight.regularizer]
+        penalties = [tf.cast(weight.regularizer(weight), tf.float32) for weight in regularized]
+        return tf.add_n([loss, *(penalty / replicas.number for penalty in penalties)])
 
     def _mean_loss(self):
         (mean_loss,) = [metric for metric in self.metrics if metric.name == "loss"]
@@ -107,6 +118,18 @@ class MicroBatchTraining(ModelInternals):
     def select_examples(self, x: Any, y: tf.Tensor, indices: tf.Tensor) -> tuple[Any, tf.Tensor]:
         """(x, y) of the examples at these indices of a batch, int32 [selected]."""
         return tf.nest.map_structure(lambda tensor: tf.gather(tensor, indices), (x, y))
+
+
+def _unpack(data):
+    """(x, y, weight): weight is that of a replica's slice, or 1."""
+    x, y, weight = keras.utils.unpack_x_y_sample_weight(data)
+    if weight is None:
+        return x, y, 1.0
+    if weight.shape.rank != 0:
+        raise ValueError(
+            "sample_weight and class_weight have no effect here: repeat the examples that are to count more"
+        )
+    return x, y, weight
 
 
 def batch_loss(
