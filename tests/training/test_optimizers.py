@@ -258,6 +258,29 @@ def test_schedules_count_updates_and_not_the_batches_accumulated(options):
     assert list(rate_of_batches(2)) == [rate for rate in updates[:4] for _ in range(2)]
 
 
+@pytest.mark.filterwarnings("ignore:Skipping variable loading for optimizer")
+def test_a_model_with_an_optimizer_that_was_added_is_saved_and_loaded(monkeypatch, tmp_path):
+    monkeypatch.setitem(OPTIMIZERS, "lion", "keras.optimizers:Lion")
+    model = keras.Sequential([keras.Input([3]), keras.layers.Dense(2)])
+    model.compile(make_optimizer(TrainingConfiguration(optimizer="lion", learning_rate=0.01), 10), "mse")
+    model.train_on_batch(INPUTS, LABELS)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    assert isinstance(loaded.optimizer, keras.optimizers.Lion)
+    np.testing.assert_array_equal(loaded(INPUTS), model(INPUTS))
+
+
+def test_the_norm_that_is_kept_is_finite_where_squares_overflow():
+    """Such a gradient changes nothing; the run goes on. One that is not a number stays so, and is found."""
+    weight = keras.Variable([1.0, 2.0])
+    optimizer = make_optimizer(TrainingConfiguration(optimizer="sgd", clip_norm=1.0), total_steps=10)
+    optimizer.apply([np.full(2, 1e20, np.float32)], [weight])
+    assert float(optimizer.gradient_norm) == np.finfo(np.float32).max
+    np.testing.assert_array_equal(weight, [1.0, 2.0])
+    optimizer.apply([np.array([np.nan, 0], np.float32)], [weight])
+    assert np.isnan(float(optimizer.gradient_norm))
+
+
 def test_an_optimizer_that_was_added_counts_updates_too(monkeypatch):
     """And it is still of the class that was named."""
     monkeypatch.setitem(OPTIMIZERS, "lion", "keras.optimizers:Lion")

@@ -72,7 +72,7 @@ class OptimizerInternals:
 
     def _clip_gradients(self, grads):
         norm = tf.linalg.global_norm([tf.cast(gradient, tf.float32) for gradient in grads])
-        self.gradient_norm.assign(norm)
+        self.gradient_norm.assign(tf.minimum(norm, norm.dtype.max))  # finite where squares overflow: no update follows
         if not self.global_clipnorm:
             return super()._clip_gradients(grads)
         scale = self.global_clipnorm / tf.maximum(norm, self.global_clipnorm)

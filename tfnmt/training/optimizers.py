@@ -1,5 +1,6 @@
 """Keras's optimizers and schedules, as a `TrainingConfiguration` asks for them."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -143,9 +144,17 @@ def make_optimizer(configuration: TrainingConfiguration, total_steps: int) -> ke
     if configuration.optimizer == "muon" and configuration.mixed_precision:
         options["iterations_dtype"] = "bfloat16"
     cls = OPTIMIZERS[configuration.optimizer]
-    if not issubclass(cls, OptimizerInternals):
-        cls = type(cls.__name__, (OptimizerInternals, cls), {})
-    return cls(_learning_rate(configuration, total_steps), **options)
+    return _with_internals(cls)(_learning_rate(configuration, total_steps), **options)
+
+
+@functools.cache
+def _with_internals(cls):
+    """A class of optimizers that has `OptimizerInternals`. A `.keras` file names it as the class that was given, which
+    Keras can find again."""
+    if issubclass(cls, OptimizerInternals):
+        return cls
+    names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__}
+    return type(cls.__name__, (OptimizerInternals, cls), names)
 
 
 def _learning_rate(configuration, total_steps):
