@@ -91,6 +91,29 @@ def test_a_pipe_is_written_to_and_stays(tmp_path):
     assert read == ["new"] and path.is_fifo()
 
 
+@pytest.mark.parametrize("name", ["/dev/fd/{}", "/proc/self/fd/{}", "link"])
+def test_what_is_open_already_is_written_where_it_stands(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with open("file.txt", "w") as file:
+        os.symlink(f"/proc/self/fd/{file.fileno()}", "link")
+        print("header", file=file, flush=True)
+        with atomic_write(name.format(file.fileno())) as part:
+            part.write_text("lines\n")
+        print("end", file=file)
+    assert (tmp_path / "file.txt").read_text() == "header\nlines\nend\n"
+    assert sorted(os.listdir()) == ["file.txt", "link"]
+
+
+def test_what_is_open_for_reading_alone_is_one_line(tmp_path):
+    (tmp_path / "file.txt").write_text("old")
+    with open(tmp_path / "file.txt") as file:
+        path = f"/dev/fd/{file.fileno()}"
+        with pytest.raises(UserError) as caught, atomic_write(path) as part:
+            part.write_text("new")
+    assert str(caught.value) == f"{path}: cannot be written (Bad file descriptor); {END}"
+    assert (tmp_path / "file.txt").read_text() == "old"
+
+
 def test_what_tensorflow_says_is_told_without_its_own_concerns():
     message = "{{function_node __wrapped__SaveV2}} /x/part-0; No space left on device [Op:SaveV2]\nmore"
     with pytest.raises(UserError) as caught, file_errors("x"):

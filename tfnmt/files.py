@@ -4,6 +4,8 @@ import contextlib
 import errno
 import hashlib
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,8 @@ def atomic_write(path: str | Path, way_out: str = _TRY_AGAIN) -> Iterator[Path]:
     """Give a temporary path to write to; when all is written, it replaces `path` at once.
 
     Args:
-        path: the file. A device or a pipe, such as /dev/stdout, is written to directly.
+        path: the file. A device or a pipe is written to directly. A file that this process has open, as /dev/stdout may
+            be, is not replaced: what is written follows what it has written there before.
         way_out: the advice at the end of an error's message.
 
     Raises:
@@ -31,6 +34,12 @@ def atomic_write(path: str | Path, way_out: str = _TRY_AGAIN) -> Iterator[Path]:
     with file_errors(path, way_out):
         if path.exists() and not path.is_file() and not path.is_dir():  # a device or a pipe cannot be replaced
             yield path
+            return
+        if path.is_file() and (descriptor := _descriptor(path)) is not None:
+            with tempfile.NamedTemporaryFile() as written:
+                yield Path(written.name)
+                with open(os.dup(descriptor), "wb") as file:
+                    shutil.copyfileobj(written, file)
             return
     target = path.resolve()  # a link stays, and the file that it points to is replaced
     part = target.with_name(f".part-{target.name}")  # nobody's file; what a kill leaves is written over
@@ -70,6 +79,16 @@ def file_digest(path: str | Path) -> str:
 def digest(content: bytes | memoryview = b"") -> Any:
     """The BLAKE2b digest of bytes, as `hashlib` gives it."""
     return hashlib.blake2b(content, digest_size=32)
+
+
+def _descriptor(path):
+    """The number of the open file of this process that a path leads to, as /dev/stdout leads to 1; None: to none."""
+    while path.is_symlink():
+        folder = path.parent.resolve()
+        if folder == Path("/proc/self/fd").resolve():
+            return int(path.name)
+        path = folder / path.readlink()
+    return None
 
 
 def _reason(error):
