@@ -1,5 +1,8 @@
 """A corpus through all passes, on Ray: what comes out, and that after a kill it goes on where it was."""
 
+import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -44,6 +47,9 @@ def test_a_corpus_is_prepared_through_mistakes_and_kills(tmp_path, monkeypatch, 
     with pytest.raises(UserError, match=r"^\S+1\.tsv, line 1: 0 TABs; there must be one, between source and target$"):
         prepare(directory, inputs, PREPARATION)
     Path(names[1]).write_text(right, encoding="utf-8")
+    with pytest.raises(UserError, match="prepare.json: files was another"):
+        prepare(directory, inputs, PREPARATION)
+    shutil.rmtree(directory)
 
     # Killed before anything is tidied up; then as if it had been killed with two of six shards not written yet.
     with monkeypatch.context() as patched, pytest.raises(KilledError):
@@ -92,18 +98,34 @@ def test_the_tokenizers_of_a_classifier_are_of_no_use(tmp_path):
         )
 
 
+def test_what_was_begun_before_times_were_kept_goes_on(tmp_path):
+    path, begun = tmp_path / "pairs.tsv", tmp_path / "records" / "prepare.json"
+    path.write_text("a\tb\n")
+    given = begun.parent, find_inputs([str(path)], None), Preparation(), None
+    assert not preparation._begin(*given)
+    description = json.loads(begun.read_text())
+    assert description["files"] == [[str(path), 4, path.stat().st_mtime_ns]]
+    begun.write_text(json.dumps(description | {"files": [[str(path), 4]]}))
+    assert preparation._begin(*given)
+    path.write_text("a\tb\nc\td\n")
+    with pytest.raises(UserError, match="prepare.json: files was another"):
+        preparation._begin(*given)
+
+
 def test_other_files_or_tokenizers_do_not_go_on(tmp_path):
     path = tmp_path / "pairs.tsv"
     path.write_text("a\tb\n")
+    os.utime(path, (0, 0))
     given = tmp_path / "records", find_inputs([str(path)], None), Preparation()
     own = WordTokenizer(["a"]), WordTokenizer(["b"])
     assert not preparation._begin(*given, own) and preparation._begin(*given, own)
     for others in (None, (own[0], WordTokenizer(["c"]))):
         with pytest.raises(UserError, match="prepare.json: tokenizers was another"):
             preparation._begin(*given, others)
-    path.write_text("a\tb\nc\td\n")
-    with pytest.raises(UserError, match="prepare.json: files was another"):
-        preparation._begin(*given, own)
+    for text in ("a\tc\n", "a\tb\nc\td\n"):
+        path.write_text(text)
+        with pytest.raises(UserError, match="prepare.json: files was another"):
+            preparation._begin(*given, own)
     for text in ("{", "[" * 100_000):
         (tmp_path / "records" / "prepare.json").write_text(text)
         with pytest.raises(UserError, match=r"prepare.json: is broken \("):

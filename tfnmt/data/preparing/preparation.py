@@ -73,7 +73,8 @@ def _begin(directory, inputs, preparation, tokenizers) -> bool:
 
     Raises `UserError` if another preparation was begun in the directory.
     """
-    files = [[path, Path(path).stat().st_size] for of in inputs for path in (of.source, of.target) if path]
+    paths = [path for of in inputs for path in (of.source, of.target) if path]
+    files = [[path, (status := Path(path).stat()).st_size, status.st_mtime_ns] for path in paths]
     given = tokenizers and [digest(tokenizer.asset()).hexdigest() for tokenizer in tokenizers]
     description = {"files": files, **preparation.model_dump(mode="json"), "tokenizers": given}
     path = directory / BEGUN
@@ -88,6 +89,8 @@ def _begin(directory, inputs, preparation, tokenizers) -> bool:
         before = dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise UserError(f"{path}: is broken ({error}); name another --output") from error
+    if before.get("files") == [file[:2] for file in files]:  # times were not kept before version 1.2
+        description["files"] = before["files"]
     for key, value in description.items():
         if before.get(key) != value:
             raise UserError(
