@@ -37,7 +37,7 @@ def read_shards(path: Path, size: int) -> Iterator[Shard]:
     """The shards of a file, plain, .gz or .zst, of `size` lines each, the last one shorter.
 
     Raises:
-        UserError: the file cannot be read or is broken. The lines before that are given first.
+        UserError: the file cannot be read or is broken. Shards that were read whole before that are given first.
     """
     with open_lines(path) as file:
         for number, lines in enumerate(batch_lines(whole_lines(file), size)):
