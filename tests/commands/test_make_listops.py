@@ -41,6 +41,25 @@ def test_there_are_no_copies_of_nothing(tmp_path):
     assert not (tmp_path / "copies").exists()
 
 
+def test_a_file_of_which_every_copy_is_excluded_is_not_written(tmp_path):
+    (tmp_path / "pairs").write_text("=\ta\ta\n")
+    (tmp_path / "all").write_text("".join(f"=\t{name}\t{name}\n" for name in "abcdefghijklmnopqrstuvwxyz"))
+    command = [
+        "augment-logic",
+        "--input",
+        tmp_path / "pairs",
+        "--copies",
+        3,
+        "--seed",
+        1,
+        "--exclude",
+        tmp_path / "all",
+    ]
+    with pytest.raises(UserError, match="pairs: no line is left: --exclude has them all"):
+        call(*command, "--output", tmp_path / "copies")
+    assert not (tmp_path / "copies").exists()
+
+
 @pytest.mark.parametrize("command", ["make-listops", "augment-logic"])
 def test_a_seed_is_not_negative_since_python_draws_the_same_for_it_as_without_the_sign(command, capsys):
     with pytest.raises(SystemExit) as ended:

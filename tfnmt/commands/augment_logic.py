@@ -25,10 +25,13 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     from tfnmt.data.lines import create_lines, read_lines
     from tfnmt.data.tasks.logic import renamed_copies
+    from tfnmt.errors import UserError
     from tfnmt.files import atomic_write
 
     exclude = {line for path in arguments.exclude for line in read_lines(path)}
     lines = renamed_copies(arguments.input, arguments.copies, arguments.seed, exclude)
+    if not lines:
+        raise UserError(f"{arguments.input}: no line is left: --exclude has them all")
     with (
         atomic_write(arguments.output, way_out="name another --output") as part,
         create_lines(part) as file,

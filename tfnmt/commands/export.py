@@ -84,6 +84,8 @@ def _refuse_search_options(arguments, search):
     given = [name for name, value in search if value != getattr(usual, name)]
     if arguments.shortlist:
         given.append("shortlist")
+    if arguments.bleu_tokenize != "13a":
+        given.append("bleu_tokenize")
     if given:
         raise UserError(f"--{given[0].replace('_', '-')}: is about translators; leave it out for a classifier")
 
@@ -109,6 +111,8 @@ def _pairs(arguments):
     if arguments.quantize == "none":
         if arguments.source is not None:
             raise UserError("--source means nothing with --quantize none: nothing is compared")
+        if arguments.bleu_tokenize != "13a":
+            raise UserError("--bleu-tokenize means nothing with --quantize none: nothing is compared")
         return None
     if arguments.source is None:
         return sample_pairs(100, seed=0, split="test")
