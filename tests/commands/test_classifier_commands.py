@@ -79,6 +79,16 @@ def test_train_evaluate_parse(tmp_path, monkeypatch):
 def test_task_and_encoder_are_a_new_runs_choice(tmp_path):
     with pytest.raises(UserError, match="--encoder is missing"):
         call("train-classifier", "--output", tmp_path / "model", "--task", "sst")
+    (tmp_path / "run.yaml").write_text("model: {task: sst}\ntraining: {epochs: 1}\n")
+    configured = ["train-classifier", "--output", tmp_path / "model", "--config", tmp_path / "run.yaml"]
+    with pytest.raises(UserError, match=f"^--encoder is missing: {tmp_path}/run.yaml does not have it either$"):
+        call(*configured)
+    (tmp_path / "run.yaml").write_text("training: {epochs: 1}\n")
+    with pytest.raises(UserError, match="^--task is missing: "):
+        call(*configured, "--encoder", "bag")
+    for options in (configured, configured[:3]):
+        with pytest.raises(UserError, match="^--train is missing"):  # which is looked at after them
+            call(*options, "--set", "task=sst", "encoder=bag", "--dev", "F")
     with pytest.raises(UserError, match=f"--task: the run in {tmp_path} has its own; leave it out"):
         call("train-classifier", "--resume", tmp_path, "--task", "sst")
     with pytest.raises(UserError, match="no run has begun there"):
@@ -95,6 +105,16 @@ def test_words_are_those_of_the_model_to_begin_with(tmp_path):
     assert str(caught.value) == (
         f"{tmp_path}: its tokenizers were made with vocabulary_size=none; leave out vocabulary_size=9"
     )
+
+
+@pytest.mark.parametrize(
+    "quantize, complaint", [("none", "means nothing with --quantize none"), ("int8", "is about translators")]
+)
+def test_bleu_is_not_for_exported_classifiers(quantize, complaint, tmp_path):
+    command = ["export", "--model", "sample-spinn", "--name", "trees", "--output", tmp_path / "served"]
+    with pytest.raises(UserError, match=f"^--bleu-tokenize:? {complaint}"):
+        call(*command, "--quantize", quantize, "--bleu-tokenize", "char")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_run_that_goes_on_may_be_told_of_the_moved_files_alone():

@@ -40,6 +40,7 @@ def test_what_is_left_out_is_the_preset_s(tmp_path):
         ("model:\n  cell: [", "run.yaml, line 2: is no YAML: "),
         ("training: {epochs: 2026-13-01}", "run.yaml: is no YAML: month must be in 1..12"),
         ("[" * 5000, "run.yaml: is no YAML: maximum recursion depth exceeded"),
+        ("model: {decoder_units: &a [*a]}", "run.yaml: model: a value is within itself, or too deep in others"),
         ("- 1", "run.yaml: should have sections"),
         ("", "run.yaml: should have sections"),
     ],

@@ -436,6 +436,27 @@ def test_sizes_are_whole_numbers_from_1(verb, option, value, to, capsys):
     assert (ended.value.code, capsys.readouterr()) == (2, ("", complaint))
 
 
+@pytest.mark.parametrize(
+    "value, complaint",
+    [
+        ("3-2", "3-2: should be A-B, whole numbers with 1 <= A <= B, such as 20-30"),
+        ("3", "3: should be A-B, whole numbers with 1 <= A <= B, such as 20-30"),
+        ("0-2", "0 is not a whole number from 1"),
+        ("1-" + "9" * 5000, "9" * 5000 + " is not a whole number from 1 to 1,000,000,000,000,000"),
+    ],
+)
+def test_steps_to_profile_are_whole_numbers_from_1(value, complaint, capsys):
+    with pytest.raises(SystemExit) as ended:
+        call("train-translator", "--output", "never", "--profile-steps", value)
+    complaint = f"error: argument --profile-steps: {complaint}; --help lists all options\n"
+    assert (ended.value.code, capsys.readouterr()) == (2, ("", complaint))
+
+
+def test_steps_are_profiled_for_tensorboard(tmp_path):
+    with pytest.raises(UserError, match="--profile-steps writes for TensorBoard: leave out --no-board"):
+        call("train-translator", "--output", tmp_path / "never", "--profile-steps", "2-30", "--no-board")
+
+
 def test_evaluation_has_the_options_asked_for(tmp_path, monkeypatch):
     asked, module = [], "tfnmt.translation.evaluation"
     monkeypatch.setattr(tfnmt, "load", lambda *_: None)

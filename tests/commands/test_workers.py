@@ -56,6 +56,27 @@ def test_without_ray_one_line_says_what_to_install(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("verb", "options", "complaint"),
+    [
+        ("train-translator", ["--dry-run"], "--dry-run: is about a new run in one process; leave out --workers"),
+        ("train-translator", ["--preset", "tinny"], "unknown preset 'tinny'"),
+        ("train-translator", ["--config", "none.yaml"], "none.yaml: cannot be read"),
+        ("train-translator", ["--source", "a.tsv"], "--dev-source is missing"),
+        ("train-translator", ["--profile-steps", "1-2", "--no-board"], "--profile-steps writes for TensorBoard"),
+        ("train-classifier", ["--encoder", "bag"], "--task is missing"),
+        ("train-classifier", ["--task", "sst", "--encoder", "bag", "--set", "unit=8"], "unknown key 'unit'"),
+        ("train-classifier", ["--task", "sst", "--encoder", "bag", "--words", "F"], "--words: means nothing without"),
+    ],
+)
+def test_what_is_wrong_is_told_before_ray_starts(verb, options, complaint, monkeypatch, tmp_path):
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UserError, match=complaint):
+        call(verb, "--output", tmp_path / "run", "--workers", 2, *options)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
     ("option", "number", "minimum"),
     [("--workers", "0", 1), ("--workers", "-1", 1), ("--workers", "two", 1), ("--max-failures", "-1", 0)],
 )

@@ -1,6 +1,7 @@
 """Settings in a file: YAML, or the config.json of a run, which is YAML too."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tfnmt.training.format_version import KEY, check_format
 _KIND = "kind"
 
 
-def configured(preset: Any, path: str | Path) -> Any:
+def configured(preset: Any, path: str | Path, required: Sequence[str] = ()) -> Any:
     """A preset with the settings in a file, such as
 
         kind: translator
@@ -23,10 +24,11 @@ def configured(preset: Any, path: str | Path) -> Any:
     Args:
         preset: a configuration made of configurations, which has what the file leaves out.
         path: the file.
+        required: keys that the file may not leave out.
 
     Raises:
-        UserError: the file cannot be read, is of another kind of model, or has an unknown key or a value that is not
-            allowed; names the file.
+        UserError: the file cannot be read, is of another kind of model, lacks a required key, or has an unknown key or
+            a value that is not allowed; names the file.
     """
     sections = _read(path)
     check_format(sections, path)
@@ -41,8 +43,15 @@ def configured(preset: Any, path: str | Path) -> Any:
         changed = {}
         for name, values in sections.items():
             with errors_in(name):
-                changed[name] = known[name].updated(values)
-        return preset.replace(**changed)
+                try:
+                    changed[name] = known[name].updated(values)
+                except RecursionError as error:  # of a YAML alias to what it stands in
+                    raise UserError("a value is within itself, or too deep in others") from error
+        preset = preset.replace(**changed)
+    for key in required:
+        if not any(key in values for values in sections.values()):
+            raise UserError(f"--{key} is missing: {path} does not have it either")
+    return preset
 
 
 def _read(path: str | Path) -> dict[Any, Any]:

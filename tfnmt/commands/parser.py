@@ -38,6 +38,13 @@ class CommandParser(argparse.ArgumentParser):
                 self.error(f"argument {'/'.join(action.option_strings) or action.metavar}: the name is empty")
         return arguments, left
 
+    def _print_message(self, message, file=None):
+        """As argparse's, which is silent where standard output cannot be written."""
+        if file is sys.stdout is not None:
+            file.write(message)
+        else:
+            super()._print_message(message, file)
+
     def error(self, message: str) -> NoReturn:
         """Print what is wrong with the command line, and exit."""
         self.exit(2, f"error: {' '.join(message.splitlines())}; --help lists all options\n")
@@ -70,7 +77,7 @@ def seconds(text: str) -> int:
 
 
 def _whole_number(text, minimum, maximum=LARGEST):
-    number = int(text) if text.isdecimal() else -1
+    number = int(text[:1000]) if text.isdecimal() else -1  # Python reads up to 4,300 digits
     if not minimum <= number <= maximum:
         to = f" to {maximum:,}" if maximum < LARGEST or number > maximum else ""
         raise argparse.ArgumentTypeError(f"{text} is not a whole number from {minimum}{to}")

@@ -56,6 +56,8 @@ def add_options(parser: CommandParser) -> None:
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
+    if arguments.workers is not None:
+        _chosen(arguments)  # so that mistakes are told before Ray starts
     run_training(train, arguments, output)
 
 
@@ -67,12 +69,8 @@ def train(arguments: argparse.Namespace) -> str | None:
     from tfnmt.training.dry_run import dry_run
     from tfnmt.training.strategies import connect
 
-    refuse_dry_run(arguments)
-    directory, preset = arguments.resume or arguments.output, _chosen_preset(arguments)
-    files, dev_files = chosen_files(arguments)
-    if arguments.words and not arguments.vectors:
-        raise UserError("--words: means nothing without --vectors, for such words are not trained on")
-    profile_steps = profiled_steps(arguments)
+    directory = arguments.resume or arguments.output
+    preset, files, dev_files, profile_steps = _chosen(arguments)
     share_processors(preset.model.micro_batches)
     replicas = connect(arguments.strategy or "none")
     if arguments.dry_run:
@@ -98,6 +96,16 @@ def train(arguments: argparse.Namespace) -> str | None:
     return best_score(directory, preset.training.selection, progress) if replicas.is_chief else None
 
 
+def _chosen(arguments):
+    """The preset, the training and dev files and the steps to profile that the options name, which go together."""
+    refuse_dry_run(arguments)
+    preset = _chosen_preset(arguments)
+    files, dev_files = chosen_files(arguments)
+    if arguments.words and not arguments.vectors:
+        raise UserError("--words: means nothing without --vectors, for such words are not trained on")
+    return preset, files, dev_files, profiled_steps(arguments)
+
+
 def _chosen_preset(arguments):
     """The preset that the options name and change, or else that of the run to go on with."""
     from tfnmt.training.preparation import initial_preset
@@ -107,11 +115,8 @@ def _chosen_preset(arguments):
     if arguments.resume:
         refuse_with_resume(arguments, "preset", "config", "task", "encoder", "vectors", "initial", "dev_split")
         return started_preset(arguments.resume, ClassifierPreset).override(settings)
-    for option, value in (("task", arguments.task), ("encoder", arguments.encoder)):
-        if value is None and arguments.config is None:
-            raise UserError(f"--{option} is missing; --help lists all options")
     base = find_preset(arguments.preset or "tiny", CLASSIFIER_PRESETS)
-    preset = chosen_preset(base, arguments, settings)
+    preset = chosen_preset(base, arguments, settings, required=("task", "encoder"))
     if preset.training.initial is not None:
         first = initial_preset(preset).model
         own = {key: getattr(first, key) for key in TOKENIZER_KEYS}

@@ -39,6 +39,8 @@ def add_options(parser: CommandParser) -> None:
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
+    if arguments.workers is not None:
+        _chosen(arguments)  # so that mistakes are told before Ray starts
     run_training(train, arguments, output)
 
 
@@ -47,22 +49,11 @@ def train(arguments: argparse.Namespace) -> str | None:
     from tfnmt.inspection.translation_callbacks import tensorboard_callbacks
     from tfnmt.threads import share_processors
     from tfnmt.training.dry_run import dry_run
-    from tfnmt.training.run_record import started_preset
     from tfnmt.training.strategies import connect
     from tfnmt.translation.training import train_translator
 
-    refuse_dry_run(arguments)
-    directory, settings = arguments.resume or arguments.output, chosen_settings(arguments)
-    if arguments.resume:
-        refuse_with_resume(arguments, "preset", "config", "initial", "dev_split")
-        preset = started_preset(directory, Preset).override(settings)
-    else:
-        base = find_preset(arguments.preset or "tiny")
-        preset = chosen_preset(base, arguments, settings)
-    files, dev_files = chosen_parallel_files(arguments, arguments.dev_split)
-    if not arguments.resume:
-        _refuse_other_text(preset, base, files if arguments.records else None)
-    profile_steps = profiled_steps(arguments)
+    directory = arguments.resume or arguments.output
+    preset, files, dev_files, profile_steps = _chosen(arguments)
     share_processors(preset.model.micro_batches)
     replicas = connect(arguments.strategy or "none")
     if arguments.dry_run:
@@ -75,6 +66,24 @@ def train(arguments: argparse.Namespace) -> str | None:
         directory, preset, files, dev_files, bool(arguments.resume), callbacks, replicas, arguments.command_line
     )
     return best_score(directory, preset.training.selection, progress) if replicas.is_chief else None
+
+
+def _chosen(arguments):
+    """The preset, the training and dev files and the steps to profile that the options name, which go together."""
+    from tfnmt.training.run_record import started_preset
+
+    refuse_dry_run(arguments)
+    settings = chosen_settings(arguments)
+    if arguments.resume:
+        refuse_with_resume(arguments, "preset", "config", "initial", "dev_split")
+        preset = started_preset(arguments.resume, Preset).override(settings)
+    else:
+        base = find_preset(arguments.preset or "tiny")
+        preset = chosen_preset(base, arguments, settings)
+    files, dev_files = chosen_parallel_files(arguments, arguments.dev_split)
+    if not arguments.resume:
+        _refuse_other_text(preset, base, files if arguments.records else None)
+    return preset, files, dev_files, profiled_steps(arguments)
 
 
 def _refuse_other_text(preset, base, records):

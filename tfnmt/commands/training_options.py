@@ -1,6 +1,7 @@
 """What training commands have in common: options of a run and about TensorBoard, and the line that they print."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,10 +82,14 @@ def add_dev_split(parser: CommandParser) -> None:
     )
 
 
-def chosen_preset(preset: Any, arguments: argparse.Namespace, settings: list[str]) -> Any:
-    """A preset with what `--config` and, over it, `settings` say."""
+def chosen_preset(preset: Any, arguments: argparse.Namespace, settings: list[str], required: Sequence[str] = ()) -> Any:
+    """A preset with what `--config` and, over it, `settings` say. One of the two must have the keys `required`."""
+    given = {setting.partition("=")[0] for setting in settings}
+    missing = [key for key in required if key not in given]
     if arguments.config is not None:
-        preset = configured(preset, arguments.config)
+        preset = configured(preset, arguments.config, missing)
+    elif missing:
+        raise UserError(f"--{missing[0]} is missing; --help lists all options")
     return preset.override(settings)
 
 
@@ -128,20 +133,24 @@ def refuse_with_resume(arguments: argparse.Namespace, *options: str) -> None:
 def add_board_options(parser: CommandParser) -> None:
     """Options about TensorBoard."""
     parser.add_argument("--no-board", action="store_true", help="write nothing for TensorBoard to DIR/logs")
-    parser.add_argument("--profile-steps", metavar="A-B", help="let TensorFlow's profiler watch these batches")
+    parser.add_argument(
+        "--profile-steps", type=_steps, metavar="A-B", help="let TensorFlow's profiler watch these batches"
+    )
+
+
+def _steps(text):
+    """ "A-B" → (A, B)."""
+    first, _, last = text.partition("-")
+    if not (first and last and positive(first) <= positive(last)):
+        raise argparse.ArgumentTypeError(f"{text}: should be A-B, whole numbers with 1 <= A <= B, such as 20-30")
+    return int(first), int(last)
 
 
 def profiled_steps(arguments: argparse.Namespace) -> tuple[int, int] | None:
-    """ "A-B" → (A, B), or None if not asked for."""
-    text = arguments.profile_steps
-    if text is None:
-        return None
-    first, _, last = text.partition("-")
-    if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last)):
-        raise UserError(f"--profile-steps {text}: should be A-B, whole numbers with 1 <= A <= B, such as 20-30")
-    if arguments.no_board:
+    """The first and the last step to profile, or None if not asked for."""
+    if arguments.profile_steps is not None and arguments.no_board:
         raise UserError("--profile-steps writes for TensorBoard: leave out --no-board")
-    return int(first), int(last)
+    return arguments.profile_steps
 
 
 def best_score(directory: str, selection: str, progress: Any) -> str:
