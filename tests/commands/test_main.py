@@ -107,12 +107,29 @@ def test_a_reader_that_leaves_is_no_error(option):
     assert (process.returncode, process.stderr) == (128 + signal.SIGPIPE, b"")
 
 
-def test_a_full_disk_is_one_line():
+@pytest.mark.parametrize("options", [["--print-completion=bash"], ["--help"], ["translate", "--help"], ["models"]])
+def test_a_full_disk_is_one_line(options):
     with open("/dev/full", "wb") as full:
-        command = [sys.executable, "-m", "tfnmt", "--print-completion=bash"]
+        command = [sys.executable, "-m", "tfnmt", *options]
         process = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, cwd=SCRIPTS.parent)
     complaint = b"error: standard output: No space left on device\n"
     assert (process.returncode, process.stderr) == (2, complaint)
+
+
+def test_a_file_that_may_not_grow_is_one_line(tmp_path):
+    command = f"ulimit -f 4; exec {sys.executable} -m tfnmt --print-completion=bash > {tmp_path}/completion"
+    process = subprocess.run(["bash", "-c", command], stderr=subprocess.PIPE, cwd=SCRIPTS.parent)
+    assert (process.returncode, process.stderr) == (2, b"error: standard output: File too large\n")
+
+
+@pytest.mark.parametrize("imported", ["pydantic", "shtab"])
+def test_an_interrupt_before_a_verb_runs_is_one_line(imported, tmp_path):
+    lines = ["import signal", "signal.signal(signal.SIGINT, signal.default_int_handler)"]
+    (tmp_path / f"{imported}.py").write_text("\n".join([*lines, "exec('signal.raise_signal(signal.SIGINT)')"]))
+    command = [sys.executable, "-m", "tfnmt", "--print-completion=bash"]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    process = subprocess.run(command, capture_output=True, cwd=SCRIPTS.parent, env=environment)
+    assert (process.returncode, process.stdout, process.stderr) == (130, b"", b"interrupted\n")
 
 
 @pytest.mark.parametrize("missing", ["shtab", "pydantic"])
@@ -145,6 +162,8 @@ def test_a_package_of_an_extra_is_installed_by_it(module, extra):
         (["tfnmt", "plot", "len"], {"length"}),
         (["tfnmt", "parse", "--model", "mod"], {"models"}),
         (["tfnmt", "serve", "--model", "m", "--key", "mod"], {"models", "modest.txt"}),
+        (["tfnmt", "train-translator", "--output", "mod"], {"models"}),
+        (["tfnmt", "train-classifier", "--resume", "mod"], {"models"}),
     ],
 )
 def test_bash_completes(words, expected, tmp_path, capsys):

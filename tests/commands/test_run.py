@@ -216,7 +216,7 @@ def test_a_full_disk_under_standard_output_is_one_line(start):
     with open("/dev/full", "w") as full:
         process = start("print('line', file=output)", env=WITHOUT_TENSORFLOW, stdout=full)
         _, errors = process.communicate(timeout=120)
-    assert (process.returncode, errors) == (2, "error: No space left on device\n")
+    assert (process.returncode, errors) == (2, "error: standard output: No space left on device\n")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")

@@ -1,8 +1,5 @@
 """Shell completion: the script that `tfnmt --print-completion` prints."""
 
-import argparse
-from typing import Any
-
 import shtab
 
 from tfnmt.commands.parser import CommandParser
@@ -15,12 +12,10 @@ COMPLETED = {"F": shtab.FILE, "FILE": shtab.FILE, "PATH": shtab.FILE, "DIR": sht
 class CompletedParser(CommandParser):
     """A parser that tells shtab which options take files and folders."""
 
-    def add_argument(self, *names: str, **options: Any) -> argparse.Action:
-        """As in `ArgumentParser`."""
-        action = super().add_argument(*names, **options)
-        if options.get("metavar") in COMPLETED:
-            action.complete = COMPLETED[options["metavar"]]  # type: ignore[attr-defined]  # shtab reads it
-        return action
+    def _add_action(self, action):  # what add_argument ends with, here and in a mutually exclusive group
+        if action.metavar in COMPLETED:
+            action.complete = COMPLETED[action.metavar]  # shtab reads it
+        return super()._add_action(action)
 
 
 def completion(shell: str) -> str:

@@ -1,14 +1,13 @@
-"""The command `tfnmt`: its verbs, and how one of them is found."""
+"""The command `tfnmt`: its verbs, and how one of them is found.
 
-import errno
+What takes long to import is imported within functions, so that Ctrl-C meanwhile is one line, too.
+"""
+
+import contextlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
-
-from tfnmt.commands.run import complain, discard_unwritten, run
-from tfnmt.commands.verbs import VERBS, command_parser, load_command, main_parser
-from tfnmt.errors import nearest_name
-from tfnmt.tensorflow_start import missing_module
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -18,8 +17,21 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     output any more.
     """
     try:
+        answer(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:  # while a verb runs, `run` looks after it
+        with contextlib.suppress(OSError):
+            os.write(2, b"interrupted\n")
+        os._exit(130)  # after sys.exit Python ends by the signal itself, where that has come within an `exec`
+
+
+def answer(arguments: Sequence[str]) -> NoReturn:
+    """Do what is asked for, and write out what it has printed."""
+    from tfnmt.commands.run import complain, discard_unwritten
+    from tfnmt.tensorflow_start import missing_module
+
+    try:
         try:
-            dispatch(sys.argv[1:] if arguments is None else arguments)
+            dispatch(arguments)
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()
@@ -27,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         discard_unwritten(sys.stdout)
         sys.exit(141)
     except OSError as error:  # what a verb prints is looked after by `run`
-        if error.errno != errno.ENOSPC:
+        if error.filename is not None:
             raise
         discard_unwritten(sys.stdout)
         sys.exit(complain(f"error: standard output: {error.strerror}", 2))
@@ -39,6 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def dispatch(arguments: Sequence[str]) -> NoReturn:
     """Find the verb and run it."""
+    from tfnmt.commands.run import complain, run
+    from tfnmt.commands.verbs import VERBS, command_parser, load_command
+    from tfnmt.errors import nearest_name
+
     if not arguments or arguments[0].startswith("-"):
         answer_without_verb(arguments)
     verb, *options = arguments
@@ -51,6 +67,8 @@ def dispatch(arguments: Sequence[str]) -> NoReturn:
 
 def answer_without_verb(arguments: Sequence[str]) -> NoReturn:
     """`--help`, `--version` and `--print-completion`; anything else is an error."""
+    from tfnmt.commands.verbs import main_parser
+
     parser = main_parser()
     shell = parser.parse_args(arguments).print_completion
     if shell is None:

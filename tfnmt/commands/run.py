@@ -49,7 +49,7 @@ def run(
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 (open as long as the command runs)
     if sys.stdout is None:
         sys.exit(complain("error: standard output is closed: there is nowhere to write results to", 2))
-    output: Any = sys.stdout
+    output: Any = StandardOutput(sys.stdout)
     output.reconfigure(encoding="utf-8")
     arguments = parser.parse_args(options)
     try:
@@ -73,6 +73,39 @@ def run(
     if status != 0:
         discard_unwritten(output)
     sys.exit(status)
+
+
+class StandardOutput:
+    """A stream whose errors name it, as those of a file do.
+
+    Args:
+        stream: standard output.
+    """
+
+    def __init__(self, stream: TextIO):
+        self.stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+    def write(self, text: str) -> int:
+        """As the stream's."""
+        with _errors_of_output():
+            return self.stream.write(text)
+
+    def flush(self) -> None:
+        """As the stream's."""
+        with _errors_of_output():
+            self.stream.flush()
+
+
+@contextlib.contextmanager
+def _errors_of_output():
+    try:
+        yield
+    except OSError as error:
+        error.filename = "standard output"
+        raise
 
 
 def complain(line: str, status: int) -> int:
