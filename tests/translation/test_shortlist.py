@@ -58,11 +58,13 @@ def test_a_list_of_all_words_changes_nothing(model, options):
         np.testing.assert_allclose(one.scores, other.scores, atol=1e-3)
 
 
-@pytest.mark.parametrize("precision", ["float32", "int8"])
-def test_a_translation_uses_the_list_of_its_own_sentence_in_any_batch(model, precision):
+@pytest.mark.parametrize(
+    "options", [{"beam_size": 3}, {"beam_size": 3, "precision": "int8"}, {"method": "sample"}], ids=str
+)
+def test_a_translation_uses_the_list_of_its_own_sentence_in_any_batch(model, options):
     shortlist = some_words(model)
     limits = {"maximum_length_factor": 1.0, "maximum_length_offset": 0}
-    configuration = SearchConfiguration(beam_size=3, precision=precision, **limits)
+    configuration = SearchConfiguration(**options, **limits)
     searcher = Searcher(model, configuration, shortlist)
     expected = searcher.translate(TEXTS)
     for batch_size in (1, 7):

@@ -38,6 +38,7 @@ def sample(
     configuration: SampleConfiguration,
     seed: int,
     keys: tf.Tensor,
+    words: tf.Tensor | None = None,
 ) -> SearchResult:
     """Draw each next token with its probability (ancestral sampling).
 
@@ -50,6 +51,8 @@ def sample(
         configuration: a `SampleConfiguration`.
         seed: an integer.
         keys: int [batch], a number for each sentence, such as that of its line.
+        words: int32 [tokens], the real id of each token where the step function numbers those of a shortlist anew; None
+            where a token is its id.
 
     Returns:
         A `SearchResult` with n = 1; its scores are the log-probabilities of the model itself, whatever the temperature.
@@ -59,7 +62,7 @@ def sample(
     def draw(i, log_probabilities, sentence_indices):
         tokens, log_probabilities = _candidates(log_probabilities, configuration)
         seeds_i = tf.cast(tf.gather(seeds[:, i, tf.newaxis], sentence_indices), tf.uint32)
-        noise = _gumbel_noise(seeds_i, tokens)
+        noise = _gumbel_noise(seeds_i, tokens if words is None else tf.gather(words, tokens))
         chosen = tf.argmax(log_probabilities + noise, axis=-1)
         return tf.cast(tf.gather(tokens, chosen, batch_dims=1), tf.int64)
 

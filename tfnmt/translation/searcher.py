@@ -128,7 +128,8 @@ class Searcher(tf.Module):
         arguments = (step, states, memory, START, END, maximum_lengths)
         if c.method == "sample":
             keys = tf.strings.to_hash_bucket_fast(texts, 2**62) if keys is None else keys
-            result = sample(*arguments, c, c.seed, keys)
+            words = None if candidates is None else candidates.words
+            result = sample(*arguments, c, c.seed, keys, words)
         elif is_greedy:
             result = greedy_search(*arguments)
             if not normalized:
