@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import grpc
@@ -200,6 +201,30 @@ def test_a_full_queue_refuses_requests():
     refused = [answer for answer in answers if isinstance(answer, RequestError)]
     assert len(refused) == 2 and {error.code.name for error in refused} == {"UNAVAILABLE"}
     assert values(answers[:2]) == [[0, 0], [2, 2]]
+
+
+def test_requests_whose_clients_have_gone_do_not_fill_the_queue():
+    goes_on = threading.Event()
+
+    def run(inputs):
+        assert goes_on.wait(10)
+        return double(inputs)
+
+    async def main(batcher):
+        first, second = (asyncio.create_task(submit(batcher, i)) for i in (1, 2))
+        await asyncio.sleep(0)
+        assert batcher.waiting_rows == 1
+        second.cancel()
+        await asyncio.sleep(0)
+        assert batcher.waiting_rows == 0
+        third = asyncio.create_task(submit(batcher, 3))
+        await asyncio.sleep(0)
+        goes_on.set()
+        return await asyncio.gather(first, third)
+
+    options = {"max_batch_size": 1, "max_enqueued_batches": 1, "threads": 1, "wait_seconds": 0.0}
+    answers, sizes = batched(main, run, **options)
+    assert values(answers) == [[2], [6]] and sizes == [1, 1]
 
 
 def test_a_request_without_rows_has_outputs_without_rows():

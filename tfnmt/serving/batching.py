@@ -57,7 +57,8 @@ class Batcher:
 
     @property
     def waiting_rows(self) -> int:
-        return sum(task.rows for task in self._queue)
+        """Rows in the queue, without those whose clients have gone."""
+        return sum(task.rows for task in self._queue if not task.outputs.done())
 
     @contextlib.contextmanager
     def coming(self) -> Iterator[None]:
