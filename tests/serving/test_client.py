@@ -114,7 +114,7 @@ def test_a_model_that_is_being_loaded_is_waited_for_by_grpc():
     server.stop(0).wait()
 
 
-@pytest.mark.parametrize("after, attempts", [("9", 1), ("tomorrow", 2)])
+@pytest.mark.parametrize("after, attempts", [("9", 1), ("tomorrow", 2), pytest.param("9" * 5000, 1, id="5000 digits")])
 def test_it_does_not_wait_in_vain(answering, after, attempts):
     url, left = answering(loading(after), loading(after), RIGHT)
     reason = {1: "at the time limit of 5 s", 2: "after 2 attempts"}[attempts]
@@ -134,6 +134,18 @@ def test_an_answer_that_is_no_json_is_told(answering):
     url, _ = answering((200, {"page": "<html>"}))
     with connect(url) as client, pytest.raises(PredictError, match="200: the answer is no JSON: '<html>'"):
         client.predict("m", {"text": ["x"]})
+
+
+@pytest.mark.parametrize(
+    "status, told",
+    [(200, f"the answer is no JSON: {'[' * 60!r}; is it a server of models?"), (400, "[" * 200)],
+    ids=["answer", "refusal"],
+)
+def test_an_answer_that_is_nested_too_deep_is_told(answering, status, told):
+    url, _ = answering((status, {"page": "[" * 100_000}))
+    with connect(url) as client, pytest.raises(PredictError) as caught:
+        client.predict("m", {"text": ["x"]})
+    assert str(caught.value) == f"{status}: {told}"
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ class RestClient(Client):
             if response.status_code not in (429, 502, 503):
                 raise problem
             seconds = response.headers.get("Retry-After", "")  # or a date, which only counts as a failure
-            raise RetryableError(problem, int(seconds) if seconds.isdecimal() else None)
+            raise RetryableError(problem, float(seconds) if seconds.isdecimal() else None)
 
         return self.retry(attempt)
 
@@ -74,7 +74,7 @@ def _read(response, read):
         answer = response.json()
         kind = "model's"
         return read(answer)
-    except (ValueError, LookupError, TypeError, AttributeError) as error:  # no JSON, or of another form
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:  # no JSON, or of another form
         message = f"the answer is no {kind}: {response.text.strip()[:60]!r}; is it a server of models?"
         raise PredictError(response.status_code, message) from error
 
@@ -108,5 +108,5 @@ def _path(model, version):
 def _message(response):
     try:
         return str(response.json()["error"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, RecursionError, KeyError, TypeError):
         return response.text.strip()[:200]
