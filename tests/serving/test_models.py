@@ -79,6 +79,8 @@ def test_labels_of_versions_that_are_not_available(folder, logged):
     for find in (models.find, models.states):
         with pytest.raises(RequestError, match="Unrecognized servable version label: other"):
             find("a", label="other")
+    with pytest.raises(RequestError, match="Unrecognized servable version label: new"):
+        models.find("b2", label="new")
     complaint = "label old is that of version 1 of model a, which is not available"
     assert [line for line in logged() if line.startswith("label")] == [complaint]
 
@@ -151,6 +153,50 @@ def test_a_refused_version_is_tried_again_when_its_files_become_readable(folder)
     asyncio.run(main())
 
 
+def test_a_version_whose_files_cannot_be_looked_at_is_refused_and_the_others_are_served(folder, logged):
+    """As in a folder without permission; but a link to so long a name is an error for root, too."""
+    (folder / "a" / "3").mkdir()
+    link = folder / "a" / "3" / "link"
+    link.symlink_to("x" * 256)
+    reason = f"OSError: [Errno 36] File name too long: '{link}'"
+
+    async def main():
+        models = Models(folder, load_version)
+        for _ in range(2):
+            await models.update()
+            assert models.available() == {"a": [2], "b": [1]}
+            assert models.states("a") == {3: (State.END, reason), 2: (State.AVAILABLE, "")}
+        link.unlink()
+        await models.update()
+        assert models.available() == {"a": [3], "b": [1]}
+
+    asyncio.run(main())
+    assert logged().count(f"a: version 3 is refused: {reason}") == 1
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_the_status_says_why_a_version_is_refused_that_another_folder_had(folder, later):
+    """Whether or not there is another version to serve by then."""
+    every = "model_version_policy { all { } }"
+    (folder / "c" / "2").mkdir(parents=True)
+    (folder / "c" / "2" / "broken").touch()
+
+    async def main():
+        (folder / "models.config").write_text(f"model_config_list {{ {entry('a', more=every)} }}")
+        models = Models(folder, load_version)
+        await models.update()
+        (folder / "models.config").write_text(f"model_config_list {{ {entry('a', base_path='c', more=every)} }}")
+        if later:
+            await models.update()
+            assert models.states("a") == {2: (State.AVAILABLE, ""), 1: (State.AVAILABLE, "")}
+        (folder / "c" / "3").mkdir()
+        for _ in range(2):
+            await models.update()
+            assert models.states("a") == {3: (State.AVAILABLE, ""), 2: (State.END, "ValueError: broken")}
+
+    asyncio.run(main())
+
+
 def test_a_folder_without_a_version_to_serve_is_told_once(folder, logged):
     async def main():
         (folder / "models.config").write_text(f"model_config_list {{ {entry('a', base_path='typo')} }}")
@@ -203,6 +249,53 @@ def test_a_reload_fails_where_a_new_model_does_not_load(folder):
         await models.reload(config)
 
     asyncio.run(main())
+
+
+class Reload:
+    """A reload for "a", "c" and "d", whose client waits no longer when version 1 of "c" is being loaded."""
+
+    def __init__(self, folder):
+        for name in "cd":
+            (folder / name / "1").mkdir(parents=True)
+        self.folder, self.loads, self.goes_on = folder, [], threading.Event()
+
+    def load(self, name, path):
+        self.loads.append(name)
+        assert name != "c" or self.goes_on.wait(10)
+        return FakeVersion(path)
+
+    async def abandoned(self):
+        models = Models(self.folder, self.load)
+        await models.update()
+        entries = "".join(entry(name, base_path=name) for name in "acd")
+        config = text_format.Parse(f"model_config_list {{ {entries} }}", ModelServerConfig())
+        client = asyncio.create_task(models.reload(config))
+        while "c" not in self.loads:
+            await asyncio.sleep(0.001)
+        client.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await client
+        return models
+
+
+def test_a_reload_is_finished_whether_or_not_its_client_waits(folder):
+    reload = Reload(folder)
+
+    async def main():
+        models = await reload.abandoned()
+        reload.goes_on.set()
+        await models.update()
+        assert models.available() == {"a": [2], "c": [1], "d": [1]}
+
+    asyncio.run(main())
+    assert reload.loads == ["a", "b", "c", "d"]
+
+
+def test_a_reload_without_a_client_ends_with_the_server(folder, caplog):
+    reload = Reload(folder)
+    asyncio.run(reload.abandoned())
+    reload.goes_on.set()
+    assert reload.loads == ["a", "b", "c"] and not [each for each in caplog.records if each.name == "asyncio"]
 
 
 def watched(folder, change, until):

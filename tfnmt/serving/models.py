@@ -15,7 +15,7 @@ from tensorflow_serving.config.model_server_config_pb2 import ModelServerConfig
 from tfnmt.errors import UserError
 from tfnmt.serving.files import MODELS, base_path, models_problem, read_models, version_folders
 from tfnmt.serving.requests import failed, failed_precondition, invalid
-from tfnmt.serving.served_model import ServedModel, State, no_versions, unknown
+from tfnmt.serving.served_model import ServedModel, State, no_versions, unknown, unknown_label
 from tfnmt.serving.versions import Version
 
 logger = logging.getLogger(__name__)
@@ -44,6 +44,7 @@ class Models:
         self._problems: dict[str, str] = {}  # of what → the last message about it
         self._text = None
         self._lock = asyncio.Lock()
+        self._reloads: set[asyncio.Task] = set()  # that have been accepted, and have not ended
         self._configure(self._read())
 
     def names(self) -> list[str]:
@@ -57,8 +58,10 @@ class Models:
         """
         if not name:
             raise invalid("ModelSpec has no name specified.")
+        if name not in self._models and label:
+            raise unknown_label(label)
         if name not in self._models:
-            raise unknown(f"Latest({name})" if number is None and not label else f"Specific({name}, {label or number})")
+            raise unknown(f"Latest({name})" if number is None else f"Specific({name}, {number})")
         return self._models[name].find(number, label)
 
     def states(self, name: str, number: int | None = None, label: str = "") -> dict[int, tuple[int, str]]:
@@ -109,7 +112,8 @@ class Models:
                 self._problems.pop("watch", None)
 
     async def reload(self, config: ModelServerConfig) -> None:
-        """Serve the models of this configuration until models.config changes.
+        """Serve the models of this configuration until models.config changes. Where the call is cancelled, because its
+        client has gone, that is done nevertheless.
 
         Raises:
             RequestError: it has no list of models, or one that is refused, or no version of a model that is new in it
@@ -121,8 +125,19 @@ class Models:
         problem = models_problem(config)
         if problem:
             raise invalid(problem)
+        reloading = asyncio.create_task(self._reload(config))
+        self._reloads.add(reloading)
+        reloading.add_done_callback(self._reloads.discard)
+        error = await asyncio.shield(reloading)
+        if error:
+            raise error
+
+    async def _reload(self, config):
+        """The error of `reload`, or None; returned, not raised, since its client may have gone."""
         async with self._lock:
-            self._check_labels(config)
+            error = self._label_error(config)
+            if error:
+                return error
             before = self._models
             self._configure(config)
             await self._update_models()
@@ -130,16 +145,19 @@ class Models:
         if missing:
             names = f"Some models did not become available: {', '.join(missing)}"
             reasons = "; ".join(model.problem for model in missing.values())
-            raise failed(f"{names}; they are loaded once their folders are mended. {reasons}")
+            return failed(f"{names}; they are loaded once their folders are mended. {reasons}")
+        return None
 
-    def _check_labels(self, config):
-        """As TensorFlow Serving: while it runs, a label is for a version that is available."""
+    def _label_error(self, config):
+        """The error of a wrong label, or None. As in TensorFlow Serving: while it runs, a label is for a version that
+        is available."""
         for each in config.model_config_list.config:
             available = self._models[each.name].available if each.name in self._models else {}
             for number in each.version_labels.values():
                 if number not in available:
                     message = f"Request to assign label to version {number} of model {each.name}"
-                    raise failed_precondition(f"{message}, which is not currently available for inference")
+                    return failed_precondition(f"{message}, which is not currently available for inference")
+        return None
 
     def _read(self):
         """models.config, or None if it has not changed."""
@@ -186,25 +204,24 @@ class Models:
         there_is_none = f"{name}: no version to serve in {folder}"
         staying = "; the versions served so far stay" if model.available else ""
         self._complain(f"versions of {name}", "" if candidates else there_is_none + staying)
-        served = {}
+        served, refused = {}, {}
         for number in candidates:
             if len(served) == model.maximum_versions:
                 break
             version, path = model.available.get(number), folders[number]
             if not version or version.path != path:  # another one, where models.config names another folder
                 version = await self._load(name, model, path)
-            if version:
+            if isinstance(version, str):
+                refused[number] = version
+            else:
                 served[number] = version
-        removed = set(model.available) - set(served)
-        if model.available and not served:  # none takes over: what is loaded still works, though its folder may be gone
-            for number in model.available:
-                model.states[number] = (State.AVAILABLE, "")
-            return
-        model.available = served
-        model.states = {n: state for n, state in model.states.items() if n in folders}
-        for number in removed:
-            model.states[number] = (State.END, "")
+        served = served or model.available  # none takes over: what is loaded still works, though its folder may be gone
+        for number in set(model.available) - set(served):
             logger.info("%s: version %d is no longer served", name, number)
+        reasons = {n: reason for n, (_, reason) in model.states.items() if n in folders} | refused
+        model.states = {n: (State.END, reason) for n, reason in reasons.items()}
+        model.states |= {n: (State.AVAILABLE, "") for n in served}
+        model.available = served
 
     async def _free_replaced(self):
         """Free versions that are no longer served. Those that still answer requests are looked at again next time."""
@@ -216,25 +233,29 @@ class Models:
         return await asyncio.get_running_loop().run_in_executor(self._loader, function, *arguments)
 
     async def _load(self, name, model, path):
-        """A version, or None if it cannot be loaded; a failed one is tried again only when its files change."""
-        number, files = int(path.name), await self._in_loader(_fingerprint, path)
-        if model.failed.get(number) == files:
-            return None
-        model.states[number] = (State.LOADING, "")
+        """A version, or the reason why it is refused; a refused one is tried again only when its files change."""
+        number, files = int(path.name), None
+        refused_files, refused_reason = model.refused.get(number, (None, ""))
         try:
+            files = await self._in_loader(_fingerprint, path)
+            if files == refused_files:
+                return refused_reason
+            model.states[number] = (State.LOADING, "")
             version = await self._in_loader(self._load_version, name, path)
         except Exception as error:  # a broken file makes TensorFlow raise errors of any type
             message = next(iter(str(error).strip().splitlines()), "")
             reason = f"{type(error).__name__}: {message}"
-            model.failed[number] = files
+            if (files, reason) == (refused_files, refused_reason):  # still no fingerprint: it has been told
+                return reason
+            model.refused[number] = (files, reason)
             model.states[number] = (State.END, reason)
             logger.warning("%s: version %d is refused: %s", name, number, reason)
             version = None
         if version is None:
             await self._in_loader(_free_memory)  # what was loaded before the error, which refers to it
-            return None
+            return reason
         self._versions.add(version)
-        model.failed.pop(number, None)
+        model.refused.pop(number, None)
         model.states[number] = (State.AVAILABLE, "")
         model.available[number] = version
         logger.info("%s: version %d is available", name, number)

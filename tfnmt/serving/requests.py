@@ -13,7 +13,8 @@ from tfnmt.serving.limits import RequestLimits
 MAXIMUM_TEXT = 20_000  # bytes of one text; a model reads some hundred tokens
 _LONGEST_MESSAGE = 500  # characters
 
-# The HTTP status that TensorFlow Serving gives where gRPC has a code.
+# The HTTP status that TensorFlow Serving gives where gRPC has a code; but for RESOURCE_EXHAUSTED, which is 429 there:
+# here only a body that is too large has that code by HTTP, and 413 says so.
 HTTP_STATUS = {
     grpc.StatusCode.INVALID_ARGUMENT: 400,
     grpc.StatusCode.UNAUTHENTICATED: 401,

@@ -24,8 +24,8 @@ class ServedModel:
     """version → (state, error message)."""
     loading: bool = True
     """Until all its versions have been loaded, or refused, for the first time."""
-    failed: dict[int, list] = field(default_factory=dict)
-    """version → the fingerprint of the files that failed to load."""
+    refused: dict[int, tuple[list | None, str]] = field(default_factory=dict)
+    """version → the fingerprint of the files that failed to load, None where it could not be taken; and the reason."""
 
     @property
     def readiness(self) -> str:
@@ -79,7 +79,7 @@ class ServedModel:
             RequestError: there is no such label.
         """
         if label not in self.config.version_labels:
-            raise invalid(f"Unrecognized servable version label: {label}")
+            raise unknown_label(label)
         return self.config.version_labels[label]
 
     def find_states(self, number: int | None, label: str) -> dict[int, tuple[int, str]]:
@@ -112,6 +112,11 @@ class ServedModel:
 def unknown(choice: str) -> RequestError:
     """The error of a request for a model or version that there is not, such as Latest(NAME)."""
     return not_found(f"Servable not found for request: {choice}")
+
+
+def unknown_label(label: str) -> RequestError:
+    """The error of a request that names a label which the model does not have."""
+    return invalid(f"Unrecognized servable version label: {label}")
 
 
 def no_versions(name: str) -> RequestError:
