@@ -59,6 +59,24 @@ class _Parser(CommandParser):
         raise UserError(f"{self.prog}: {message}; {self.prog} --help lists all options")
 
 
+def resumed(training: Sequence[str]) -> list[str]:
+    """The command that goes on with a training which has begun.
+
+    Args:
+        training: the command from its beginning, with --output. Of its other options those stay that a run does not
+            record.
+
+    Raises:
+        UserError: as of `parse_command`.
+    """
+    arguments = parse_command(training)
+    command = [training[0], "--resume", arguments.output]
+    for name in ("strategy", "workers", "max_failures"):
+        if (value := getattr(arguments, name)) is not None:
+            command += [f"--{name.replace('_', '-')}", str(value)]
+    return [*command, "--no-board"] if arguments.no_board else command
+
+
 def parse_command(command: Sequence[str]) -> argparse.Namespace:
     """The options of a command that is to be run later.
 

@@ -6,18 +6,20 @@ each seed.
 """
 
 import json
+import math
 import re
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tfnmt.data.records import INDEX
 from tfnmt.errors import UserError
 from tfnmt.files import atomic_write, file_digest
 from tfnmt.training.checkpoints import checkpoint_names
-from tfnmt.training.model_directory import CHECKPOINTS, HISTORY
+from tfnmt.training.model_directory import CHECKPOINTS, HISTORY, WEIGHTS
 from tfnmt.training.progress import read_history
-from tfnmt_programs.command_process import parse_command, run_command
+from tfnmt_programs.command_process import parse_command, resumed, run_command
 from tfnmt_programs.experiment_record import record_experiment
 from tfnmt_programs.model_names import distinct_names
 
@@ -46,7 +48,9 @@ class Repetition:
         record_experiment(folder / "commands.json", commands)
         words = [word for command in (self.training, *self.evaluations) for word in command]
         named = [part for word in words for part in (word, word.partition("=")[2])]  # --train FILE, --train=FILE
-        record_experiment(folder / "files.json", {name: file_digest(name) for name in named if Path(name).is_file()})
+        # Of a folder, the file that has the digests of the records in it, or the weights of a model to begin with.
+        paths = [path for name in named if name for path in (name, f"{name}/{INDEX}", f"{name}/{WEIGHTS}")]
+        self._record_files({path: file_digest(path) for path in paths if Path(path).is_file()})
 
     def run(self, seeds: Sequence[int]) -> str:
         """Train and evaluate with each seed, unless that is done, and write table.md.
@@ -85,12 +89,17 @@ class Repetition:
 
     def _train(self, seed):
         directory = self.folder / f"seed-{seed}"
+        training = self.training_command(seed)
         has_begun = bool(checkpoint_names(directory / CHECKPOINTS))
-        printed = run_command(
-            [self.training[0], "--resume", str(directory)] if has_begun else self.training_command(seed)
-        )
+        printed = run_command(resumed(training) if has_begun else training)
         measure, score = re.findall(r"best (dev_\w+) (\S+), of epoch", printed)[-1]
         return {"minutes": read_history(directory / HISTORY)[-1]["seconds"] / 60, measure: float(score)}
+
+    def _record_files(self, digests):
+        path = self.folder / "files.json"
+        if path.exists() and json.loads(path.read_text(encoding="utf-8")).items() < digests.items():
+            path.unlink()  # a file that was missing, so that an evaluation failed, is there by now
+        record_experiment(path, digests)
 
     def _differences(self):
         """What tells the figures of each evaluation from those of the others: the words that not all of them have, or
@@ -111,14 +120,15 @@ class Repetition:
             for option in ("--output", "--resume", "--model", "seed"):
                 if option in given:
                     raise UserError(f"{command[0]} {option}: leave it out, since it is another one for each seed")
-        parse_command(self.training_command("S"))
+        if parse_command(self.training_command("S")).dry_run:
+            raise UserError(f"{self.training[0]} --dry-run: leave it out, since nothing would be trained")
         for each in self.evaluations:  # now, not after hours of training
             parse_command(self.evaluation_command(each, "S"))
 
 
 def markdown_table(figures_by_seed: dict[int, dict[str, float]]) -> str:
     """Mean, standard deviation (of a sample, n − 1) and each seed's value of every figure; no deviation of one seed,
-    and neither of figures that a seed does not have."""
+    and neither of figures that a seed does not have, or that are no finite numbers."""
     seeds = list(figures_by_seed)
     names = dict.fromkeys(name for figures in figures_by_seed.values() for name in figures)
     header = ["", "mean", "deviation", *(f"seed {seed}" for seed in seeds)]
@@ -126,7 +136,8 @@ def markdown_table(figures_by_seed: dict[int, dict[str, float]]) -> str:
     for name in names:
         values = [figures_by_seed[seed].get(name) for seed in seeds]
         mean = None if None in values else statistics.mean(values)
-        deviation = f"{statistics.stdev(values):.4g}" if mean is not None and len(values) > 1 else ""
+        has_deviation = len(values) > 1 and mean is not None and math.isfinite(mean)
+        deviation = f"{statistics.stdev(values):.4g}" if has_deviation else ""
         rows.append([name, _short(mean), deviation, *map(_short, values)])
     return "".join("| " + " | ".join(row) + " |\n" for row in rows)
 

@@ -25,7 +25,7 @@ def commands(monkeypatch):
         if command[0].startswith("evaluate"):
             seed = int(command[command.index("--model") + 1][-1])
             return json.dumps({"bleu": BLEU[seed], "bleu_signature": "tok:13a", "sentences_per_second": 9.0}) + "\n"
-        directory = Path(command[-1])
+        directory = Path(command[command.index("--resume" if "--resume" in command else "--output") + 1])
         directory.mkdir(exist_ok=True)
         (directory / "history.csv").write_text("epoch,seconds\n1,60\n2,120\n")
         return f"{directory}: best dev_bleu 29.5000, of epoch 2\n"
@@ -61,6 +61,15 @@ def test_a_training_that_has_begun_is_resumed(commands, tmp_path):
     assert commands == [["train-translator", "--resume", str(tmp_path / "runs" / "seed-1")]]
 
 
+def test_a_resumed_training_keeps_the_options_that_a_run_does_not_record(commands, tmp_path):
+    checkpoints = tmp_path / "seed-1" / "checkpoints"
+    checkpoints.mkdir(parents=True)
+    (checkpoints / "step-5.index").touch()
+    options = ["--workers", "2", "--max-failures", "0", "--no-board"]
+    Repetition(tmp_path, [*TRAINING, *options, "--epochs", "3"], []).run([1])
+    assert commands == [["train-translator", "--resume", str(tmp_path / "seed-1"), *options]]
+
+
 def test_the_table_has_mean_and_deviation_and_the_commands(commands, tmp_path):
     table = Repetition(tmp_path, TRAINING, [EVALUATION]).run([1, 2, 3])
     rows = {row.split(" | ")[0]: row for row in table.splitlines()}
@@ -93,6 +102,7 @@ def test_a_training_whose_best_score_is_no_number_is_told_as_such(commands, monk
     fake = repetition.run_command
     monkeypatch.setattr(repetition, "run_command", lambda command: fake(command).replace("29.5000", "nan"))
     assert "| dev_bleu | nan |  | nan |" in Repetition(tmp_path, TRAINING, []).run([1])
+    assert "| dev_bleu | nan |  | nan | nan |" in Repetition(tmp_path, TRAINING, []).run([1, 2])
 
 
 def test_one_seed_has_no_deviation():
@@ -117,6 +127,29 @@ def test_seeds_with_other_data_are_not_mixed_in(options, commands, tmp_path):
         Repetition(tmp_path / "runs", TRAINING, [evaluation])
 
 
+@pytest.mark.parametrize(
+    ("options", "part"), [("--records {}", "index.json"), ("--set initial={}", "model.weights.h5")]
+)
+def test_seeds_with_another_folder_of_data_are_not_mixed_in(options, part, commands, tmp_path):
+    (tmp_path / part).write_text("1")
+    training = [*TRAINING, *options.format(tmp_path).split()]
+    Repetition(tmp_path / "runs", training, [])
+    (tmp_path / part).write_text("2")
+    with pytest.raises(UserError, match=rf"another experiment lies there, with other {tmp_path / part}; name"):
+        Repetition(tmp_path / "runs", training, [])
+
+
+def test_a_file_that_was_missing_may_be_given_later(commands, tmp_path):
+    source = tmp_path / "test.en"
+    evaluation = [*EVALUATION, "--source", str(source)]
+    Repetition(tmp_path / "runs", TRAINING, [evaluation])
+    source.write_text("a cat\n")
+    Repetition(tmp_path / "runs", TRAINING, [evaluation])
+    source.write_text("a dog\n")
+    with pytest.raises(UserError, match=r"files\.json: another experiment lies there"):
+        Repetition(tmp_path / "runs", TRAINING, [evaluation])
+
+
 def test_an_experiment_of_before_files_were_recorded_goes_on(commands, tmp_path):
     experiment = Repetition(tmp_path, TRAINING, [EVALUATION])
     (tmp_path / "files.json").unlink()
@@ -130,6 +163,7 @@ def test_an_experiment_of_before_files_were_recorded_goes_on(commands, tmp_path)
         (["--", "translate"], "after -- there should be one of"),
         (["--", *TRAINING, "--output", "x"], "train-translator --output: leave it out"),
         (["--", *TRAINING, "--set", "seed=4"], "train-translator seed: leave it out"),
+        (["--", *TRAINING, "--dry-run"], "train-translator --dry-run: leave it out, since nothing would be trained"),
         (["--", *TRAINING, "--", *EVALUATION, "--model=x"], "evaluate-translator --model: leave it out"),
         (
             ["--", *TRAINING, "--", "evaluate-translater"],
