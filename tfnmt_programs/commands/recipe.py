@@ -67,5 +67,9 @@ def _ask():
     way_out = "--accept-licence agrees to the licence of the data"
     if not sys.stdin.isatty():
         raise UserError(way_out)
-    if input("Do you agree to use them so? [y/N] ").strip().lower() not in ("y", "yes"):
+    try:
+        answer = input("Do you agree to use them so? [y/N] ")
+    except EOFError:  # Ctrl-D
+        answer = ""
+    if answer.strip().lower() not in ("y", "yes"):
         raise UserError(f"not agreed; {way_out}")

@@ -11,7 +11,7 @@ from tfnmt.errors import UserError
 from tfnmt.files import atomic_write, file_errors
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import CHECKPOINTS
-from tfnmt_programs.command_process import parse_command, run_command
+from tfnmt_programs.command_process import parse_command, resumed, run_command
 from tfnmt_programs.experiment_record import record_experiment
 from tfnmt_programs.recipes.recipe import Recipe
 
@@ -28,8 +28,11 @@ def check_commands(recipe: Recipe) -> None:
     for command in recipe.commands:
         words = _split(_parts(command)[0])
         options = parse_command(words)
-        if words[0].startswith("train-") and not options.output:
-            raise UserError(f"tfnmt {words[0]}: a training of a recipe needs --output, such as --output $RUN/model")
+        if words[0].startswith("train-"):
+            if not options.output:
+                raise UserError(f"tfnmt {words[0]}: a training of a recipe needs --output, such as --output $RUN/model")
+            if options.dry_run:
+                raise UserError(f"tfnmt {words[0]} --dry-run: leave it out, since nothing would be trained")
     for score in recipe.scores:
         parse_command([*_split(score.command), "--json"])
 
@@ -116,14 +119,14 @@ class RecipeRun:
 
     def _command(self, command):
         command, standard_input, output = _parts(command)
-        verb, *options = self._words(command)
-        if verb.startswith("train-"):
-            directory = parse_command([verb, *options]).output
-            if checkpoint_names(Path(directory, CHECKPOINTS)):
-                options = ["--resume", directory]
-            elif self.settings:
-                options += ["--set", *self.settings]
-        printed = run_command([verb, *options], Path(*self._words(standard_input)) if standard_input else None)
+        words = self._words(command)
+        if words[0].startswith("train-"):
+            options = parse_command(words)
+            if checkpoint_names(Path(options.output, CHECKPOINTS)):
+                words = resumed(words)
+            else:
+                words += [word for setting in self.settings for word in _changed(options, setting)]
+        printed = run_command(words, Path(*self._words(standard_input)) if standard_input else None)
         if output:
             with atomic_write(Path(*self._words(output))) as part:
                 part.write_text(printed, encoding="utf-8")
@@ -133,6 +136,12 @@ class RecipeRun:
         for name, value in self.variables.items():
             words = [word.replace(f"${name}", value) for word in words]
         return words
+
+
+def _changed(options, setting):
+    """The option that changes a training by a setting: one that the training has already counts more than `--set`."""
+    key, _, value = setting.partition("=")
+    return [f"--{key}", value] if getattr(options, key, None) is not None else ["--set", setting]
 
 
 def _parts(command):

@@ -4,6 +4,7 @@ import functools
 import hashlib
 import http.server
 import io
+import os
 import re
 import threading
 import zipfile
@@ -18,6 +19,7 @@ from tfnmt.commands.verbs import command_parser, load_command
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt_programs.command_process import run_command
+from tfnmt_programs.commands import recipe as recipe_command
 from tfnmt_programs.recipes import run
 from tfnmt_programs.recipes.fetch import fetch, obtain
 from tfnmt_programs.recipes.recipe import PublishedFile, find_recipe, published_files, recipe_names
@@ -318,7 +320,7 @@ def test_an_output_may_be_written_with_an_equals_sign(recipe, tmp_path):
     call(*options)
     (tmp_path / "runs" / "sample" / "done.json").unlink()
     call(*options)
-    assert commands[2] == ["train-classifier", "--resume", str(tmp_path / "runs" / "sample" / "model")]
+    assert commands[2] == ["train-classifier", "--resume", str(tmp_path / "runs" / "sample" / "model"), "--no-board"]
 
 
 def test_a_training_that_was_interrupted_goes_on(recipe, tmp_path):
@@ -327,7 +329,22 @@ def test_a_training_that_was_interrupted_goes_on(recipe, tmp_path):
     row = call(*options)
     (tmp_path / "runs" / "sample" / "done.json").unlink()
     assert call(*options) == row
-    assert commands[2] == ["train-classifier", "--resume", str(tmp_path / "runs" / "sample" / "model")]
+    assert commands[2] == ["train-classifier", "--resume", str(tmp_path / "runs" / "sample" / "model"), "--no-board"]
+
+
+def test_a_setting_counts_more_than_an_option_of_the_recipe(recipe, tmp_path):
+    path, commands = recipe
+    call("recipe", path, "--output", tmp_path / "runs", "--accept-licence", "--set", "epochs=2", "units=3")
+    assert "--epochs 1" in " ".join(commands[0]) and commands[0][-4:] == ["--epochs", "2", "--set", "units=3"]
+    history = (tmp_path / "runs" / "sample" / "model" / "history.csv").read_text()
+    assert len(history.splitlines()) == 1 + 2
+
+
+def test_the_end_of_input_is_no_consent(monkeypatch):
+    monkeypatch.setattr("sys.stdin", open(os.devnull))  # noqa: SIM115
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    with pytest.raises(UserError, match="^not agreed; --accept-licence agrees to the licence of the data$"):
+        recipe_command._ask()
 
 
 @pytest.mark.parametrize("seeds", [[1], [1, 2]])
