@@ -3,8 +3,9 @@
 import argparse
 from typing import Any
 
-from tfnmt.commands.parallel_files import add_parallel_files
+from tfnmt.commands.parallel_files import add_parallel_files, chosen_parallel_files
 from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.errors import UserError
 
 MODELS = ("translator", "spinn-pi-nt", "spinn", "rl-spinn")
 NO_DROPOUT = {
@@ -21,7 +22,7 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument("--steps", type=positive, default=200, metavar="N", help="of each training (default: 200)")
     parser.add_argument("--dropout", action="store_true", help="as in the preset, rather than none")
     parser.add_argument("--pinned", action="store_true", help="one processor for each process, to compare the speed")
-    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="change the preset")
+    parser.add_argument("--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="change the preset")
     add_parallel_files(parser)
 
 
@@ -34,6 +35,10 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     if kind == "classifier":
         settings += ["task=snli", f"encoder={arguments.model}"]
     settings += ([] if arguments.dropout else NO_DROPOUT[kind]) + arguments.set
+    if arguments.records is not None:
+        raise UserError("--records: the workers read text; give --source and --target")
+    if any(chosen_parallel_files(arguments)) and kind == "classifier":
+        raise UserError(f"--model {arguments.model} trains on the sample corpus: leave out the files of pairs")
     files = [arguments.source, arguments.target, arguments.dev_source, arguments.dev_target]
     what = {
         "kind": kind,
