@@ -12,6 +12,9 @@ import grpc
 from tfnmt_programs.asking import SERVER_ERRORS, RefusedError, ServerError
 from tfnmt_programs.soak.rude import Rude
 
+# The errors of an asker where there is no answer, or a part of one.
+NO_ANSWER = (RefusedError, OSError, http.client.HTTPException, grpc.RpcError, ValueError, LookupError, TypeError)
+
 
 class Tally:
     """What has happened, counted by all clients together.
@@ -67,7 +70,7 @@ def good_client(
             answer = ask(sentence)
         except ServerError as error:
             tally.unanswered(sent, "server_errors", str(error))
-        except (RefusedError, OSError, http.client.HTTPException, grpc.RpcError, ValueError, KeyError) as error:
+        except NO_ANSWER as error:
             tally.unanswered(sent, "lost", f"{type(error).__name__}: {error}")
             if tally.stopping() is not None:
                 return

@@ -49,7 +49,9 @@ def test_answers_to_other_sentences_are_mixed(asked):
 
 
 @pytest.mark.parametrize(
-    ("error", "count"), [(ServerError("500"), "server_errors"), (ConnectionResetError(), "lost"), (KeyError(), "lost")]
+    ("error", "count"),
+    [(ServerError("500"), "server_errors")]
+    + [(error, "lost") for error in (ConnectionResetError(), KeyError(), IndexError(), TypeError())],
 )
 def test_what_is_not_answered_before_the_stop_is_counted(asked, error, count):
     assert asked(failing(error)).counts == {count: 20}
