@@ -162,6 +162,8 @@ def test_other_words_for_a_word_by_the_keyboard_alone(page, ask):
 
     press(browser, Keys.ESCAPE)
     assert focused(browser).text == words[2] and not texts(browser, ".menu")
+    press(browser, Keys.CONTROL + Keys.HOME, Keys.SHIFT + Keys.ARROW_LEFT)
+    assert focused(browser).text == words[2], "with these keys an arrow is the browser's own"
     press(browser, Keys.ENTER)
     wait_for(browser, "document.querySelector('.menu')")
     press(browser, Keys.ARROW_DOWN, Keys.ENTER)

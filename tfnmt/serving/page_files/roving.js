@@ -5,6 +5,7 @@ export function rove(container, buttons) {
   set(buttons[0]);
   for (const button of buttons) button.addEventListener("focus", () => set(button));
   container.onkeydown = event => {
+    if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;  // the browser's own
     const at = buttons.indexOf(document.activeElement);
     const to = { Home: 0, End: buttons.length - 1 }[event.key] ?? at + steps[event.key];
     if (at < 0 || !buttons[to]) return;
