@@ -44,19 +44,9 @@ def test_there_are_no_copies_of_nothing(tmp_path):
 def test_a_file_of_which_every_copy_is_excluded_is_not_written(tmp_path):
     (tmp_path / "pairs").write_text("=\ta\ta\n")
     (tmp_path / "all").write_text("".join(f"=\t{name}\t{name}\n" for name in "abcdefghijklmnopqrstuvwxyz"))
-    command = [
-        "augment-logic",
-        "--input",
-        tmp_path / "pairs",
-        "--copies",
-        3,
-        "--seed",
-        1,
-        "--exclude",
-        tmp_path / "all",
-    ]
+    options = "--input", tmp_path / "pairs", "--copies", 3, "--seed", 1, "--exclude", tmp_path / "all"
     with pytest.raises(UserError, match="pairs: no line is left: --exclude has them all"):
-        call(*command, "--output", tmp_path / "copies")
+        call("augment-logic", *options, "--output", tmp_path / "copies")
     assert not (tmp_path / "copies").exists()
 
 
