@@ -100,10 +100,11 @@ def test_the_figure_of_summaries_says_how_much_it_shows():
 
 
 def test_nine_groups_can_be_told_apart():
-    groups = [(f"{i} a", f"{i} b") for i in range(9)]
-    axes = draw_summary_vectors(np.arange(36.0).reshape(18, 2), [0.5, 0.25], groups).axes[0]
-    looks = {(*each.get_facecolor()[0], each.get_paths()[0].vertices.tobytes()) for each in axes.collections}
-    assert len(looks) == 9
+    groups = [(f"_{i} a", f"_{i} b") for i in range(9)]
+    figure = draw_summary_vectors(np.arange(36.0).reshape(18, 2), [0.5, 0.25], groups)
+    points = figure.axes[0].collections
+    assert len({(*each.get_facecolor()[0], each.get_paths()[0].vertices.tobytes()) for each in points}) == 9
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [first for first, _ in groups]
 
 
 def test_figures_of_earlier_epochs_are_freed():

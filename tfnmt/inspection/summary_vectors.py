@@ -137,18 +137,23 @@ def draw_summary_vectors(projected: np.ndarray, explained: Sequence[float], grou
     """A figure of projected vectors [examples, 2], coloured by group. The examples are the groups' texts in order."""
     figure = new_figure(9, 6)
     axes = figure.add_subplot()
-    first = 0
+    first, handles = 0, []
     for i, group in enumerate(groups):
         points = projected[first : first + len(group)]
         first += len(group)
         color, marker = color_and_marker(i)
-        axes.scatter(*points.T, color=color, marker=marker, s=60, label=group[0])
+        handles.append(axes.scatter(*points.T, color=color, marker=marker, s=60))
         centre = points.mean(axis=0)
         for point in points:
             axes.plot(*zip(centre, point, strict=True), color=color, linewidth=0.8, alpha=0.6)
     axes.set_xlabel(f"first principal component ({explained[0]:.0%} of the variance)")
     axes.set_ylabel(f"second principal component ({explained[1]:.0%} of the variance)")
     figure.legend(
-        loc="outside lower center", ncols=2, fontsize=8, title="each group says the same; its first sentence:"
+        handles,
+        [group[0] for group in groups],  # given, since a label that begins with _ would be left out
+        loc="outside lower center",
+        ncols=2,
+        fontsize=8,
+        title="each group says the same; its first sentence:",
     )
     return figure

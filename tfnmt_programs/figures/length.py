@@ -43,12 +43,13 @@ def draw_bleu_by_length(rows_of_models: Mapping[str, Sequence[Row]]) -> Figure:
     """A figure with a line for each model, by name, all over the same sentences."""
     figure = new_figure(7, 4)
     axes = figure.add_subplot(xlabel="words in the source sentence (and how many sentences)", ylabel="BLEU")
-    for i, (name, rows) in enumerate(rows_of_models.items()):
+    lines = []
+    for i, rows in enumerate(rows_of_models.values()):
         color = COLORS[i % len(COLORS)]
-        axes.plot([bleu for _, _, bleu in rows], marker="os^Dv"[i % 5], color=color, label=name)
+        lines += axes.plot([bleu for _, _, bleu in rows], marker="os^Dv"[i % 5], color=color)
     labels = [f"{label}\n({count})" for label, count, _ in next(iter(rows_of_models.values()))]
     axes.set_xticks(range(len(labels)), labels)
     axes.set_ylim(bottom=0)
     axes.grid(axis="y", alpha=0.3)
-    axes.legend()
+    axes.legend(lines, rows_of_models)  # given, since labels that begin with _ are none of matplotlib's own
     return figure

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from tfnmt.inspection.figures import color_and_marker, new_figure, plain_text
 from tfnmt_programs.report.runs import Run
@@ -27,22 +28,26 @@ def draw_curves(runs: Sequence[Run]) -> Figure:
         axes.axis("off")
     for axes, measure in zip(panels, measures, strict=False):
         for i, run in enumerate(runs):
-            color, marker = color_and_marker(i)
-            _draw_line(axes, run, f"dev_{measure}", color, linestyle="-", marker=marker)
-            _draw_line(axes, run, measure, color, linestyle=":")
+            style = _style(i)
+            _draw_line(axes, run, f"dev_{measure}", **style)
+            _draw_line(axes, run, measure, **style | {"linestyle": ":", "marker": None})
         axes.set_title(measure.replace("_", " "), fontsize=10)
         axes.grid(alpha=0.3)
         axes.xaxis.get_major_locator().set_params(integer=True)
     for axes in panels[max(0, len(measures) - COLUMNS) : len(measures)]:
         axes.set_xlabel("epoch")
-    handles, labels = panels[0].get_legend_handles_labels()
     if len(runs) > 1:
-        figure.legend(handles, labels, loc="outside upper left", ncols=4, frameon=False)
+        handles = [Line2D([], [], **_style(i)) for i in range(len(runs))]
+        figure.legend(handles, [run.name for run in runs], loc="outside upper left", ncols=4, frameon=False)
     return figure
 
 
-def _draw_line(axes, run, measure, color, **style):
+def _style(i):
+    color, marker = color_and_marker(i)
+    return {"color": color, "marker": marker, "markersize": 4, "linewidth": 1.4}
+
+
+def _draw_line(axes, run, measure, **style):
     points = [(row["epoch"], row[measure]) for row in run.history if measure in row]
     if points:
-        label = run.name if measure.startswith("dev_") else None
-        axes.plot(*zip(*points, strict=True), color=color, label=label, markersize=4, linewidth=1.4, **style)
+        axes.plot(*zip(*points, strict=True), **style)

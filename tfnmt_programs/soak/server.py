@@ -209,4 +209,7 @@ def _is_whole(version):
 
 
 def _median_memory(samples: Sequence[tuple[float, float]], start: float, end: float) -> float:
-    return statistics.median([megabytes for when, megabytes in samples if start <= when <= end])
+    chosen = [megabytes for when, megabytes in samples if start <= when <= end]
+    if not chosen:
+        raise UserError("no measurement of the server's memory: give it more --minutes")
+    return statistics.median(chosen)

@@ -21,8 +21,9 @@ def test_a_bucket_without_sentences_is_left_out():
 
 def test_the_figure_has_a_line_for_each_model(tmp_path):
     rows = bleu_by_length(SOURCES, RIGHT, WRONG, boundaries=(2, 5))
-    figure = draw_bleu_by_length({"one": rows, "other": rows})
+    figure = draw_bleu_by_length({"one": rows, "_other": rows})
     (axes,) = figure.axes
-    assert [line.get_label() for line in axes.get_lines()] == ["one", "other"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["one", "_other"]
+    assert len(axes.get_lines()) == 2
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["1–2\n(1)", "3–5\n(1)", "6 and more\n(2)"]
     figure.savefig(tmp_path / "figure.svg")

@@ -114,9 +114,11 @@ def test_parts_of_a_page():
 
 
 def test_curves_of_nine_runs_can_be_told_apart(tmp_path):
-    runs = [Run(f"run {i}", tmp_path, None, [{"epoch": 1, "dev_loss": 2.0}]) for i in range(9)]
-    lines = draw_curves(runs).axes[0].lines
+    runs = [Run(f"_run {i}", tmp_path, None, [{"epoch": 1, "dev_loss": 2.0}]) for i in range(9)]
+    figure = draw_curves(runs)
+    lines, (legend,) = figure.axes[0].lines, figure.legends
     assert len({(line.get_color(), line.get_marker()) for line in lines}) == len(lines) == 9
+    assert [text.get_text() for text in legend.get_texts()] == [run.name for run in runs]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

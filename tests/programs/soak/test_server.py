@@ -36,6 +36,12 @@ def test_the_memory_of_a_server_is_watched_as_long_as_it_has_any():
     assert megabytes == pytest.approx(resident_memory() / 2**20, rel=0.5)
 
 
+def test_a_soak_too_short_to_measure_memory_is_one_line():
+    with pytest.raises(UserError, match="^no measurement of the server's memory: give it more --minutes$"):
+        server._median_memory([(1.0, 100.0)], 2.0, 3.0)
+    assert server._median_memory([(1.0, 100.0), (2.0, 200.0), (3.0, 300.0)], 2.0, 3.0) == 250.0
+
+
 def test_a_soak_too_short_for_a_right_answer_is_one_line(monkeypatch):
     soak = server._Soak(SimpleNamespace(rest_url="http://h:1", grpc_url="grpc://h:2"), Path("m"), [], 2, 1)
     soak.good = []
