@@ -3,11 +3,13 @@
 import signal
 import subprocess
 import sys
+import time
+import weakref
 
 import pytest
 
 from tfnmt.errors import InterruptedBySignal, UserError
-from tfnmt.signals import SIGNALS, StopSignals, keep_handlers
+from tfnmt.signals import AGAIN_SECONDS, SIGNALS, StopSignals, keep_handlers
 
 
 @pytest.mark.usefixtures("heeded_signals")
@@ -65,6 +67,42 @@ def test_what_is_made_of_the_exception_on_its_way_does_not_count():
             signal.raise_signal(signal.SIGTERM)
         except KeyboardInterrupt:
             raise RuntimeError("INTERNAL: InterruptedBySignal") from None
+
+
+@pytest.mark.usefixtures("heeded_signals")
+def test_what_python_loses_in_a_callback_is_raised_again(capfd):
+    """It lets no exception out of the callback of a weak reference, nor out of a finalizer."""
+    handlers, hook = [signal.getsignal(each) for each in SIGNALS], sys.unraisablehook
+    loops = 0
+    with pytest.raises(InterruptedBySignal, match="^interrupted by SIGTERM$"), StopSignals():
+        while loops < 3:  # the second and the third are never begun
+            loops += 1
+            something = set()
+            reference = weakref.ref(something, lambda _: signal.raise_signal(signal.SIGTERM))
+            del something
+            time.sleep(10)
+    assert (loops, reference(), capfd.readouterr()) == (1, None, ("", ""))
+    assert ([signal.getsignal(each) for each in SIGNALS], sys.unraisablehook) == (handlers, hook)
+
+
+@pytest.mark.usefixtures("heeded_signals")
+def test_what_python_loses_at_the_end_is_raised_there():
+    with pytest.raises(InterruptedBySignal, match="^interrupted by SIGTERM$"), StopSignals():
+        something = set()
+        reference = weakref.ref(something, lambda _: signal.raise_signal(signal.SIGTERM))
+        del something
+    assert reference() is None
+    time.sleep(2 * AGAIN_SECONDS)  # in which no other signal comes
+
+
+def test_what_else_python_loses_goes_where_it_went(monkeypatch):
+    lost = []
+    monkeypatch.setattr("sys.unraisablehook", lambda unraisable: lost.append(unraisable.exc_type))
+    with StopSignals():
+        something = set()
+        reference = weakref.ref(something, lambda _: 1 / 0)
+        del something
+    assert reference() is None and lost == [ZeroDivisionError]
 
 
 def test_other_errors_stay_what_they_are():

@@ -1,7 +1,9 @@
 """SIGTERM, SIGHUP and Ctrl-C end what the program does in good order; a second one ends it at once."""
 
 import contextlib
+import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
@@ -10,6 +12,8 @@ from typing import NoReturn, Self
 from tfnmt.errors import InterruptedBySignal
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+AGAIN_SECONDS = 0.1
+"""After which an exception that was lost is raised again."""
 
 
 @contextlib.contextmanager
@@ -55,6 +59,9 @@ class StopSignals:
 
     Signals that are ignored, as SIGHUP under `nohup`, stay ignored. Outside the main thread nothing is changed.
 
+    A signal may come while Python runs a finalizer or the callback of a weak reference, from which it lets no exception
+    out, but prints it. Then it is not printed, and raised again soon after.
+
     Args:
         way_out: gives what the message is to say of how to go on.
     """
@@ -67,6 +74,7 @@ class StopSignals:
         """Whether a signal only sets `received`. Whoever sets this looks there soon, and calls `end`."""
         self.ended = False
         self.before = {}
+        self._again: threading.Timer | None = None
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
@@ -74,9 +82,16 @@ class StopSignals:
             self.before = {n: handler for n, handler in handlers.items() if handler not in (signal.SIG_IGN, None)}
             for number in self.before:
                 signal.signal(number, self._receive)
+            self._hook_before, sys.unraisablehook = sys.unraisablehook, self._lost
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        if threading.current_thread() is threading.main_thread():
+            sys.unraisablehook = self._hook_before
+        again, self._again = self._again, None
+        if again is not None:
+            again.cancel()
+            again.join()
         for number, handler in self.before.items():
             signal.signal(number, handler)
         if self.ended and not isinstance(error, InterruptedBySignal):
@@ -88,6 +103,16 @@ class StopSignals:
         self.received = number
         if not self.deferred:
             self.end()
+
+    def _lost(self, unraisable):
+        """As `sys.unraisablehook`: what has been raised where Python lets nothing out."""
+        if not isinstance(unraisable.exc_value, InterruptedBySignal):
+            self._hook_before(unraisable)
+            return
+        # Not now: here, too, it would be lost.
+        signal.signal(self.received, lambda *_: self._again and self.end())
+        self._again = threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), self.received))
+        self._again.start()
 
     def end(self) -> NoReturn:
         """Raise `InterruptedBySignal`, of the signal that has come."""
