@@ -35,6 +35,16 @@ def test_accuracy():
     np.testing.assert_allclose(metric.result(), 2 / 3)
 
 
+def test_accuracy_counts_each_label_of_batches_of_any_width_once():
+    """Keras's mean takes that of each row first, over its padding, too."""
+    right, wrong = [0.0, 1.0], [1.0, 0.0]
+    for padding in (0, 5):
+        metric = keras.metrics.Mean()
+        update_accuracy(metric, tf.constant([[1] + [-1] * padding]), tf.constant([[right] * (1 + padding)]))
+        update_accuracy(metric, tf.constant([[1] * 9]), tf.constant([[wrong] * 9]))
+        np.testing.assert_allclose(metric.result(), 0.1, rtol=1e-6)
+
+
 def test_transitions_as_labels():
     labels = transition_labels(tf.constant([[SHIFT, SHIFT, REDUCE, PAD]]))
     np.testing.assert_array_equal(labels, [[0, 0, 1, -1]])

@@ -38,7 +38,10 @@ def transition_labels(transitions: tf.Tensor) -> tf.Tensor:
 
 
 def update_accuracy(metric: keras.metrics.Mean, labels: tf.Tensor, logits: tf.Tensor) -> None:
-    """Update the mean by whether each label is the most probable class; arguments as for `classification_loss`."""
+    """Update the mean by whether each label is the most probable class; arguments as for `classification_loss`. All
+    labels count the same, in whichever batch they are, and however much padding it has."""
     # `==` in place of tf.equal would not know its rank in a graph, for it takes any two shapes.
     correct = tf.cast(tf.equal(tf.argmax(logits, axis=-1, output_type=labels.dtype), labels), tf.float32)
-    metric.update_state(correct, sample_weight=tf.cast(labels >= 0, tf.float32))
+    # Flat, for of a matrix Keras takes the mean of each row first, padding included.
+    weights = tf.cast(labels >= 0, tf.float32)
+    metric.update_state(tf.reshape(correct, [-1]), sample_weight=tf.reshape(weights, [-1]))
