@@ -16,7 +16,7 @@ def test_trees_are_drawn(tmp_path):
 def test_a_models_tree_stands_beside_the_one_given(tmp_path, monkeypatch):
     class Parser:
         def parse(self, texts):
-            assert texts == ["a b c"]
+            assert texts == ["( ( a b ) c )"]  # with its brackets, which some models read as words
             return ["( a ( b c ) )"]
 
     monkeypatch.setattr("tfnmt.load", lambda directory, kind: Parser(), raising=False)

@@ -108,10 +108,11 @@ def draw_tree(arguments, output):
     from tfnmt.inspection.trees import EXAMPLE, draw_trees
     from tfnmt_programs.model_names import distinct_names
 
-    trees = [parsed(brackets) for brackets in arguments.brackets or [EXAMPLE]]
+    given = arguments.brackets or [EXAMPLE]
+    trees = [parsed(brackets) for brackets in given]
     names = ["given"] * len(trees) if len(trees) == 1 else [f"given {i}" for i in range(1, len(trees) + 1)]
     for directory in arguments.model:
-        (brackets,) = tfnmt.load(directory, "classifier").parse([" ".join(trees[0][0])])
+        (brackets,) = tfnmt.load(directory, "classifier").parse(given[:1])
         print(f"{directory}\t{brackets}", file=output)
         trees.append(parsed(brackets))
     titles = arguments.title or [*names, *distinct_names(arguments.model)]

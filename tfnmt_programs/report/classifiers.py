@@ -103,19 +103,19 @@ def _trees(models, judged):
     if not parsers:
         return ""
     sentences = [example.sentences[0] for example in judged[next(iter(parsers))]]
-    chosen = [sentence for sentence in sentences if 2 < len(sentence.words) <= LONGEST_DRAWN][:DRAWN]
+    chosen = [i for i, sentence in enumerate(sentences) if 2 < len(sentence.words) <= LONGEST_DRAWN][:DRAWN]
     if not chosen:
         return ""
-    texts = [" ".join(sentence.words) for sentence in chosen]
-    found = {name: [from_brackets(tree) for tree in model.parse(texts)] for name, model in parsers.items()}
+    found = {}
+    for name, model in parsers.items():  # each reads its own words: those of some are brackets, too
+        texts = [" ".join(judged[name][i].sentences[0].words) for i in chosen]
+        found[name] = [from_brackets(tree) for tree in model.parse(texts)]
     rows = []
-    for i, sentence in enumerate(chosen):
-        given = {} if sentence.transitions is None else {"given": (sentence.words, sentence.transitions)}
-        trees = given | {name: of_run[i] for name, of_run in found.items()}
-        rows.append(
-            f"<h3>{escape(texts[i])}</h3>"
-            + side_by_side(
-                picture(draw_trees({name: tree}), f"Tree of {name}: {texts[i]}") for name, tree in trees.items()
-            )
-        )
+    for place, i in enumerate(chosen):
+        words, transitions = sentences[i]
+        given = {} if transitions is None else {"given": (words, transitions)}
+        trees = given | {name: of_run[place] for name, of_run in found.items()}
+        text = " ".join(words)
+        drawn = (picture(draw_trees({name: tree}), f"Tree of {name}: {text}") for name, tree in trees.items())
+        rows.append(f"<h3>{escape(text)}</h3>" + side_by_side(drawn))
     return "".join(rows)

@@ -15,6 +15,7 @@ import tfnmt
 from tests.commands.calls import call
 from tests.contrasts import CONTRASTS
 from tfnmt.classification.evaluation import evaluation_dataset
+from tfnmt.data.examples import Example, Sentence
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
@@ -119,6 +120,23 @@ def test_curves_of_nine_runs_can_be_told_apart(tmp_path):
     lines, (legend,) = figure.axes[0].lines, figure.legends
     assert len({(line.get_color(), line.get_marker()) for line in lines}) == len(lines) == 9
     assert [text.get_text() for text in legend.get_texts()] == [run.name for run in runs]
+
+
+def test_each_model_parses_the_words_that_it_reads():
+    """Of a model that reads brackets as words those, too."""
+    asked = {}
+
+    def parser(name):
+        def parse(texts):
+            asked[name] = texts
+            return [f"( ( {' '.join(text.split()[:2])} ) {text.split()[2]} )" for text in texts]
+
+        return SimpleNamespace(encoder_spec=SimpleNamespace(predicts_parses=True), parse=parse)
+
+    sentences = {"plain": ["a", "b", "c"], "brackets": ["-LRB-", "a", "b", "-RRB-", "c"]}
+    judged = {name: [Example((Sentence(words),), 0)] for name, words in sentences.items()}
+    assert "<h3>a b c</h3>" in classifiers._trees({name: parser(name) for name in judged}, judged)
+    assert asked == {name: [" ".join(words)] for name, words in sentences.items()}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
