@@ -130,6 +130,16 @@ def test_an_answer_that_breaks_off_is_asked_for_again(answering):
     assert left == []
 
 
+def test_a_port_that_speaks_grpc_is_told_at_once():
+    server = grpc.server(ThreadPoolExecutor(1))
+    url = f"http://127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    with connect(url, retries=5) as client, pytest.raises(PredictError) as caught:
+        client.predict("m", {"text": ["x"]})
+    assert str(caught.value) == f"UNAVAILABLE: {url} does not answer in HTTP; is it the port of gRPC?"
+    server.stop(0).wait()
+
+
 def test_an_answer_that_is_no_json_is_told(answering):
     url, _ = answering((200, {"page": "<html>"}))
     with connect(url) as client, pytest.raises(PredictError, match="200: the answer is no JSON: '<html>'"):

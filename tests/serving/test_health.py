@@ -71,6 +71,7 @@ def test_by_rest(server, loaded):
     assert get(server, "/health/ready/quick") == (200, {"status": "ready"})
     assert get(server, "/health/ready/slow") == (503, {"status": "loading"})
     assert get(server, "/health/ready/other")[0] == 404
+    assert get(server, "/health/live/")[0] == 404  # and no redirection to what the header Host says
     loaded.set()
     server.wait_for("/health/ready", 200)
     assert get(server, "/health/ready")[1]["status"] == "ready"

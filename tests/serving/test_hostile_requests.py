@@ -79,6 +79,7 @@ def nested(depth):
     "body, error",
     [
         (nested(65), "input 'text': expected a list of strings"),
+        ('{"instances": ' + "[" * 10_000 + "]" * 10_000 + "}", "JSON Parse error: brackets are nested too deeply"),
         ('{"instances": ["a"], "signature_name": "\\ud800"}', 'Serving signature name: "?" not found'),
         ('{"instances": [{"\\ud800": "a"}]}', "input keys do not match the signature's: expected text; given ?"),
         ('{"inputs": {"\\udfff\\n": ["a"]}}', "input keys do not match the signature's: expected text; given ?"),

@@ -174,6 +174,25 @@ def test_a_version_whose_files_cannot_be_looked_at_is_refused_and_the_others_are
     assert logged().count(f"a: version 3 is refused: {reason}") == 1
 
 
+def test_a_version_that_goes_while_it_is_loaded(folder, logged):
+    def remove(name, path):
+        path.rmdir()
+        raise FileNotFoundError(2, "No such file or directory")
+
+    async def main():
+        models = Models(folder, load_version)
+        await models.update()
+        (folder / "a" / "3").mkdir()
+        models._load_version = remove
+        for states in ({3: (State.END, reason), 2: (State.AVAILABLE, "")}, {2: (State.AVAILABLE, "")}):
+            await models.update()
+            assert models.states("a") == states
+
+    reason = "its folder went while it was loaded"
+    asyncio.run(main())
+    assert logged()[-1] == f"a: version 3 is refused: {reason}"
+
+
 @pytest.mark.parametrize("later", [False, True])
 def test_the_status_says_why_a_version_is_refused_that_another_folder_had(folder, later):
     """Whether or not there is another version to serve by then."""

@@ -47,12 +47,13 @@ def reload(server, **metadata):
 
 def test_metrics_and_changes_of_the_models_need_the_token(served):
     server = served(admin_token=TOKEN)
-    for authorization in ("", "Bearer", "Bearer 0123456789abcde", f"Basic {TOKEN}", "Bearer ä"):
+    for authorization in ("", "Bearer", "Bearer 0123456789abcde", f"Basic {TOKEN}", TOKEN, "Bearer ä"):
         headers = {"Authorization": authorization.encode("latin-1")} if authorization else {}
         response = requests.get(server.rest + METRICS, headers=headers, timeout=30)
         assert (response.status_code, response.headers["WWW-Authenticate"]) == (401, "Bearer")
         metadata = {"authorization": authorization} if authorization.isascii() else {}
         assert reload(server, **metadata) == "UNAUTHENTICATED"
+    assert reload(server, authorization=f"bearer {TOKEN}") == "INVALID_ARGUMENT"  # the case of a scheme's name is free
     right = f"Bearer {TOKEN}"
     assert requests.get(server.rest + METRICS, headers={"Authorization": right}, timeout=30).status_code == 200
     assert reload(server, authorization=right) == "INVALID_ARGUMENT"

@@ -34,7 +34,8 @@ class Admin:
         if self._token is None:
             message = "not over the network: start the server with --admin-token-file, and send that token"
             raise RequestError(grpc.StatusCode.PERMISSION_DENIED, message)
-        given = (authorization or "").encode("utf-8", "replace")
-        if not hmac.compare_digest(given, f"Bearer {self._token}".encode()):
+        scheme, _, given = (authorization or "").partition(" ")
+        is_right = hmac.compare_digest(given.encode("utf-8", "replace"), self._token.encode())
+        if scheme.lower() != "bearer" or not is_right:  # of a scheme, case does not count (RFC 9110, 11.1)
             message = "the header `authorization: Bearer TOKEN` with the administrator's token is needed"
             raise RequestError(grpc.StatusCode.UNAUTHENTICATED, message)

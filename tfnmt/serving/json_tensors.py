@@ -37,8 +37,10 @@ def parse_request(
         raise invalid(f"JSON Parse error: more than {_MOST_MARKS:,} commas and opening brackets")
     try:
         request = json.loads(body, parse_int=float)  # no input is a number; long ones take long to be read as integers
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise invalid(f"JSON Parse error: {error}") from None
+    except RecursionError:
+        raise invalid("JSON Parse error: brackets are nested too deeply") from None
     if not isinstance(request, dict):
         raise invalid("JSON Parse error: a predict request is an object")
     name = request.get("signature_name", "")

@@ -66,7 +66,7 @@ def rest_application(service: Service) -> Starlette:
         service.admin.check(request.headers.get("authorization"))
         return Response(generate_latest(service.metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
-    return Starlette(
+    application = Starlette(
         routes=[
             *page_routes(),
             *health_routes(service.readiness),
@@ -76,6 +76,8 @@ def rest_application(service: Service) -> Starlette:
         ],
         exception_handlers={RequestError: _request_error, HTTPException: _http_error, Exception: _internal_error},
     )
+    application.router.redirect_slashes = False  # to what the request's Host says, which anybody may have written
+    return application
 
 
 def _version(digits):

@@ -1,5 +1,6 @@
 """The client by REST."""
 
+import http.client
 from pathlib import Path
 from urllib.parse import quote
 
@@ -51,6 +52,9 @@ class RestClient(Client):
             except requests.exceptions.SSLError as error:
                 raise PredictError("UNAVAILABLE", f"{self._url}: no trusted connection ({error})") from error
             except (requests.ConnectionError, requests.exceptions.ChunkedEncodingError) as error:
+                if _is_other_protocol(error):
+                    message = f"{self._url} does not answer in HTTP; is it the port of gRPC?"
+                    raise PredictError("UNAVAILABLE", message) from error
                 raise RetryableError(PredictError("UNAVAILABLE", f"{self._url} cannot be reached")) from error
             except ValueError as error:  # of requests and of urllib3, for host names that cannot be
                 raise PredictError("INVALID_ARGUMENT", f"{self._url} is no address: {error}") from error
@@ -66,6 +70,11 @@ class RestClient(Client):
             raise RetryableError(problem, float(seconds) if seconds.isdecimal() else None)
 
         return self.retry(attempt)
+
+
+def _is_other_protocol(error):
+    """Whether the answer is not one in HTTP. (None at all is an error of a class below the same one.)"""
+    return any(type(cause) is http.client.BadStatusLine for each in error.args for cause in getattr(each, "args", ()))
 
 
 def _read(response, read):
