@@ -136,6 +136,7 @@ def test_long_examples_are_skipped(tmp_path):
         ("sst", "dev.txt", ["(12 (2 a) (2 b))"], "line 1: a label is none of 0, 1, 2, 3, 4"),
         ("sst", "dev.txt", ["(2 good)", "(2 a b)"], "line 2: 'b' has no label|line 2: the word 'b' has no label"),
         ("listops", "a.tsv", ["10\t1"], "line 1: a line must be a digit TAB an expression"),
+        ("listops", "a.tsv", ["1\t( ( [MAX 1 ) ] )\ta note"], "line 1: a line must be a digit TAB an expression"),
         ("listops", "a.tsv", ["1"], "line 1: a line must be a digit TAB an expression"),
         ("listops", "a.tsv", [], "a.tsv: the file is empty"),
     ],

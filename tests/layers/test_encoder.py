@@ -52,6 +52,12 @@ def both_ways(cells, sequence):
     return np.concatenate([forward, backward], axis=1), np.concatenate([forward[-1], backward[0]])
 
 
+@pytest.mark.parametrize("options", [{"units": 0}, {"layers": 0}])
+def test_no_layers_or_units(options):
+    with pytest.raises(ValueError, match="layers=.*, units=.*: both must be 1 or more"):
+        Encoder(VOCABULARY, EMBEDDING, **{"units": UNITS} | options)
+
+
 def test_one_direction_is_the_equations():
     encoder = made()
     encoded = read(encoder, IDS)

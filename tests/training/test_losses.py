@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfnmt.errors import UserError
 from tfnmt.training.losses import MaskedCrossEntropy, word_losses
 
 LABELS = np.array([[4, 1, 3, 0], [2, 3, 0, 0], [3, 0, 0, 0]], np.int32)
@@ -20,6 +21,14 @@ def smoothed(labels, logits, label_smoothing):
     """Σ_k q(k) · −log p(k), with q = (1 − ε) 1_label + ε/K."""
     q = (1 - label_smoothing) * np.eye(WORDS)[labels] + label_smoothing / WORDS
     return -np.sum(q * log_p(logits), axis=-1)
+
+
+def test_arguments_that_are_none_are_refused():
+    with pytest.raises(UserError, match="^mean=sentence: allowed is words or sentences$"):
+        MaskedCrossEntropy(mean="sentence")
+    for label_smoothing in (-0.1, 1.0):
+        with pytest.raises(UserError, match="^label_smoothing=.*: allowed is 0 <= label_smoothing < 1$"):
+            MaskedCrossEntropy(label_smoothing)
 
 
 def test_word_losses_are_minus_log_p():

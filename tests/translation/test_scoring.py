@@ -95,6 +95,15 @@ def test_as_many_translations_as_sources():
         Scorer(made()).score("A dog", "Ein H")
 
 
+def test_what_is_no_precision_no_batch_size_or_no_text():
+    with pytest.raises(UserError, match="^precision=bfloat16: allowed is float32 or int8$"):
+        Scorer(made(), "bfloat16")
+    with pytest.raises(UserError, match="^batch_size=0: allowed is a whole number from 1$"):
+        Scorer(made()).score(["a"], ["b"], batch_size=0)
+    with pytest.raises(UserError, match=r"^translations, number 2: half a surrogate pair, '\\ud800', is no character$"):
+        Scorer(made()).score(["a", "b"], ["a", "b \ud800"])
+
+
 def test_too_much_to_score_at_once_is_refused():
     model = made()
     served = TranslatorServable([model], SearchConfiguration(beam_size=1)).functions["score"]

@@ -88,6 +88,15 @@ def test_long_lines_are_cut_with_a_warning(logged):
     assert max(map(len, texts)) < 1000, "no million characters are kept"
 
 
+def test_a_line_with_more_tokens_than_characters_is_told_when_it_is_cut(logged):
+    """U+2ADC is two characters in NFC."""
+    model = Shouting()
+    model.ensemble.source_tokenizer = WordTokenizer(["a"], split_punctuation=True)
+    assert int(model.ensemble.source_tokenizer.encode(["\u2adc" * 3]).row_lengths()[0]) == 6
+    list(translate_stream(model, ["\u2adc\u2adc\u2adc\n".encode(), "\u2adc\u2adc\n".encode()], 1))
+    assert logged()[:-1] == ["standard input, line 1: too long, only its first 5 tokens are translated"]
+
+
 def test_tokens_that_the_model_does_not_know_are_told_in_the_end(logged):
     lines = [b"a b\n", b"a cat b\n", b"a cat\n", b"\n", b"six new words\n", b"c d e\n"] * 2
     assert len(list(translate_stream(Shouting(), lines, 1))) == 12

@@ -1,7 +1,6 @@
 """Running a classifier on batches, and on text: labels and parse trees."""
 
 import functools
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -12,16 +11,12 @@ import tensorflow as tf
 from tfnmt.classification.encoders import ENCODERS
 from tfnmt.configuration import require
 from tfnmt.data.example_batches import sentence_batch
-from tfnmt.data.examples import Sentence
+from tfnmt.data.examples import Sentence, split_words
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import brackets_as_words, from_brackets, to_brackets
+from tfnmt.text.characters import refuse_surrogates
 
 Batch = dict[str, tf.Tensor]
-
-
-def split_words(text: str) -> list[str]:
-    """The words of a text. As for the tokenizer, ASCII white space separates them, and brackets are none."""
-    return [word for word in re.split(r"[ \t\n\v\f\r]+", text) if word not in ("(", ")", "")]
 
 
 class Predictor:
@@ -73,6 +68,7 @@ class Predictor:
             if not (is_pair if in_pairs else isinstance(text, str)):
                 expected = "a pair of texts" if in_pairs else "a text"
                 raise UserError(f"text {number}: is {text!r}; it should be {expected}")
+            refuse_surrogates("".join(text), f"text {number}: ")
 
     def _sentences(self, texts: Sequence[str], first_number: int) -> Iterator[Sentence]:
         """The sentences of texts, with their trees if the model needs them; errors number the texts."""

@@ -15,8 +15,6 @@ from tfnmt.layers.recurrence import Tensors, recur
 from tfnmt.layers.registry import ATTENTIONS, CELLS
 from tfnmt.registry import find_entry
 
-Named = dict[str, tf.Tensor]
-
 
 @keras.saving.register_keras_serializable("tfnmt")
 class Decoder(keras.layers.Layer):
@@ -52,7 +50,7 @@ class Decoder(keras.layers.Layer):
             (Gal & Ghahramani 2016).
 
     Raises:
-        ValueError: a cell or an attention that there is not, or options that do not go together.
+        ValueError: a cell or an attention that there is not, no layers or units, or options that do not go together.
     """
 
     def __init__(
@@ -80,6 +78,8 @@ class Decoder(keras.layers.Layer):
         **options: Any,
     ):
         super().__init__(autocast=False, **options)
+        if layers < 1 or units < 1:
+            raise ValueError(f"layers={layers}, units={units}: both must be 1 or more")
         if input_feeding and not deep_output:
             raise ValueError("input_feeding needs deep_output")
         readout_size = (output_units or embedding_size) if deep_output else units
@@ -141,7 +141,7 @@ class Decoder(keras.layers.Layer):
             self.w = self.add_weight(name="w", shape=shape, initializer="glorot_uniform")
         self.b = self.add_weight(name="b", shape=(self.E.input_dim,), initializer="zeros")
 
-    def start(self, encoded: Named) -> tuple[Tensors, Named]:
+    def start(self, encoded: dict[str, tf.Tensor]) -> tuple[Tensors, dict[str, tf.Tensor]]:
         """The states before the first word and the source as the steps need it.
 
         Args:
@@ -159,7 +159,7 @@ class Decoder(keras.layers.Layer):
             memory |= self.attention.memory(encoded["states"], encoded["mask"])
         return states, memory
 
-    def call(self, ids: tf.Tensor, encoded: Named, training: bool | None = False) -> tf.Tensor:
+    def call(self, ids: tf.Tensor, encoded: dict[str, tf.Tensor], training: bool | None = False) -> tf.Tensor:
         """The logits of every word at every place of given translations.
 
         Args:
@@ -202,7 +202,7 @@ class Decoder(keras.layers.Layer):
         t = self.output_dropout(t, training=training)
         return self.logits(tf.transpose(t, [1, 0, 2]))
 
-    def for_steps(self, words: tf.Tensor | None = None) -> dict[str, Named]:
+    def for_steps(self, words: tf.Tensor | None = None) -> dict[str, dict[str, tf.Tensor]]:
         """The weights of the steps that a search takes one by one, the same for every source and every step.
 
         Args:
@@ -227,8 +227,8 @@ class Decoder(keras.layers.Layer):
         self,
         ids: tf.Tensor,
         states: Tensors,
-        memory: Named,
-        shared: dict[str, Named] | None = None,
+        memory: dict[str, tf.Tensor],
+        shared: dict[str, dict[str, tf.Tensor]] | None = None,
         rows: int = 1,
     ) -> tuple[tf.Tensor, Tensors, tf.Tensor | None]:
         """One word on: what a search calls.

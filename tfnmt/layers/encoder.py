@@ -52,6 +52,8 @@ class Encoder(keras.layers.Layer):
         **options: Any,
     ):
         super().__init__(autocast=False, **options)
+        if layers < 1 or units < 1:
+            raise ValueError(f"layers={layers}, units={units}: both must be 1 or more")
         self.E = Embedding(vocabulary_size, embedding_size, name="E", dtype=self.dtype_policy.name)
         self.directions = 2 if bidirectional else 1
         self.output_size = self.directions * units

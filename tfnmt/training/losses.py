@@ -5,6 +5,8 @@ from typing import Any, Literal
 import keras
 import tensorflow as tf
 
+from tfnmt.configuration import require
+
 
 @keras.saving.register_keras_serializable("tfnmt")
 class MaskedCrossEntropy(keras.losses.Loss):
@@ -17,9 +19,14 @@ class MaskedCrossEntropy(keras.losses.Loss):
         mean: what N counts: "words" or "sentences" (those with a label).
         label_smoothing: ε; the target is (1 − ε) of the label and ε of all words alike (Szegedy et al. 2016,
             section 7).
+
+    Raises:
+        UserError: an argument is none of these.
     """
 
     def __init__(self, label_smoothing: float = 0.0, mean: Literal["words", "sentences"] = "words", name: str = "loss"):
+        require(0 <= label_smoothing < 1, "label_smoothing", label_smoothing, "0 <= label_smoothing < 1")
+        require(mean in ("words", "sentences"), "mean", mean, "words or sentences")
         super().__init__(name=name, reduction=None)
         self.label_smoothing = label_smoothing
         self.mean = mean

@@ -15,6 +15,7 @@ from tfnmt.data.lines import batch_lines
 from tfnmt.devices import on_cpu
 from tfnmt.errors import UserError
 from tfnmt.text import framing
+from tfnmt.text.characters import refuse_surrogates
 from tfnmt.text.tokenizers import PADDING
 from tfnmt.training.losses import word_losses
 from tfnmt.translation.alignment import word_indices
@@ -76,7 +77,8 @@ class Scorer(tf.Module):
         precision: of matrix products, "float32" or "int8"; with int8, the weights count as they are now.
 
     Raises:
-        UserError: the models do not share their vocabularies, or there are no products in int8 here.
+        UserError: the models do not share their vocabularies, there is no such precision, or there are no products in
+            int8 here.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class Scorer(tf.Module):
         models: Ensemble | Translator | Sequence[Translator],
         precision: Literal["float32", "int8"] = "float32",
     ):
+        require(precision in ("float32", "int8"), "precision", precision, "float32 or int8")
         super().__init__(name="scorer")
         self.ensemble = as_ensemble(models)
         self._weights = self.ensemble.int8_weights() if precision == "int8" else None
@@ -106,10 +109,14 @@ class Scorer(tf.Module):
         number of its pairs.
 
         Raises:
-            UserError: one string in place of a list, or not as many translations as sources.
+            UserError: one string in place of a list, half a surrogate pair, not as many translations as sources, or a
+                batch size below 1.
         """
         for name, side in (("sources", sources), ("translations", translations)):
             require(not isinstance(side, str), name, side, "a list of strings")
+            for number, text in enumerate(side, start=1):
+                refuse_surrogates(text, f"{name}, number {number}: ")
+        require(batch_size >= 1, "batch_size", batch_size, "a whole number from 1")
         as_many = f"as many as sources: {len(sources)}"
         require(len(sources) == len(translations), "translations", len(translations), as_many)
         order = sorted(range(len(sources)), key=lambda i: len(translations[i]))

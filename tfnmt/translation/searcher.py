@@ -25,6 +25,7 @@ from tfnmt.search.constraints import (
 from tfnmt.search.greedy import greedy_search
 from tfnmt.search.sampling import sample
 from tfnmt.search.step import NEG_INF
+from tfnmt.text.characters import refuse_surrogates
 from tfnmt.text.framing import truncate
 from tfnmt.text.tokenizers import END, PADDING, START, UNKNOWN
 from tfnmt.translation.ensemble import Ensemble, as_ensemble
@@ -168,10 +169,13 @@ class Searcher(tf.Module):
             A `Translations` for each text, of arrays [n, ...] without the batch's dimension.
 
         Raises:
-            UserError: one string in place of a list, not as many prefixes as texts, or a batch size below 1.
+            UserError: one string in place of a list, half a surrogate pair, not as many prefixes as texts, or a batch
+                size below 1.
         """
         for name, side in (("texts", texts), ("prefixes", prefixes)):
             require(not isinstance(side, str), name, side, "a list of strings")
+            for number, text in enumerate(side or (), start=1):
+                refuse_surrogates(text, f"{name}, number {number}: ")
         require(batch_size >= 1, "batch_size", batch_size, "a whole number from 1")
         require(
             prefixes is None or len(prefixes) == len(texts),

@@ -89,7 +89,7 @@ def truncate_long(
 
 def truncated(sentence: str, tokenizer: Tokenizer, maximum_length: int) -> tuple[str, bool]:
     """A sentence without what `tfnmt.text.framing.truncate` leaves out, and whether it has more than so many tokens."""
-    if len(sentence) < maximum_length:  # fewer characters cannot be more tokens
+    if len(sentence) < maximum_length and sentence.isascii():  # others can be more tokens than characters, in NFC
         return sentence, False
     text = sentence[: LONGEST_TOKEN * maximum_length]
     tokens = int(tokenizer.encode([text]).row_lengths()[0])

@@ -206,6 +206,6 @@ def expressions(path: str | Path) -> Iterator[str]:
 
 def _split(line: str) -> tuple[str, str]:
     value, tab, text = line.partition("\t")
-    if not tab or len(value) != 1 or value not in "0123456789":
+    if not tab or "\t" in text or len(value) != 1 or value not in "0123456789":
         raise UserError("a line must be a digit TAB an expression in binary brackets")
     return value, text

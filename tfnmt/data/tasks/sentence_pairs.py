@@ -16,6 +16,7 @@ from tfnmt.data.examples import Example, SentenceReader, SkippedExampleError
 from tfnmt.data.samples import entailment
 from tfnmt.data.tasks.task import LineReader, Task
 from tfnmt.errors import UserError
+from tfnmt.text.characters import refuse_surrogates
 
 _FIELDS = ("gold_label", "sentence1_binary_parse", "sentence2_binary_parse")
 _LABELS = ("entailment", "neutral", "contradiction")
@@ -91,11 +92,8 @@ def _json_fields(line: str) -> tuple[str, ...]:
         raise UserError("not a JSON object") from error
     if not all(isinstance(value, str) for value in fields):
         raise UserError(f"{', '.join(_FIELDS)} must be text")
-    if "\\ud" in line.lower():  # JSON can escape half a surrogate pair, which is not a character
-        try:
-            "".join(fields).encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise UserError(f"half a surrogate pair, {error.object[error.start]!r}, is no character") from error
+    if "\\ud" in line.lower():  # so that JSON can escape half a surrogate pair
+        refuse_surrogates("".join(fields))
     return fields
 
 
