@@ -67,8 +67,8 @@ def take_screenshots(
 def show_tab(browser: Chrome, address: str, tab: str) -> None:
     """Open a tab of the TensorBoard at that address, and wait until it is drawn.
 
-    Curves are shown whole; of the graph, the node of the model is opened; in the projector, points are coloured by the
-    sentences' length.
+    Curves are shown whole, images in their actual size; of the graph, the node of the model is opened; in the
+    projector, points are coloured by the sentences' length.
     """
     browser.get("about:blank")  # a change of the address after # alone would not load the page anew
     browser.get(f"{address}#{tab}")
@@ -76,13 +76,19 @@ def show_tab(browser: Chrome, address: str, tab: str) -> None:
     wait_for(browser, READY[tab])
     if tab == "scalars":
         # In a short run the first points, from which everything falls, count as outliers.
-        browser.execute_script("find('paper-checkbox').find(e => e.textContent.includes('outliers')).click()")
+        _tick(browser, "Ignore outliers")
+    if tab == "images":
+        _tick(browser, "Show actual image size")
     if tab == "projector":
         browser.execute_script("find('vz-projector-data-panel')[0].selectedColorOptionName = 'words'")
     if tab == "graphs":
         _settled(browser)
         node = browser.execute_script("return find('g.node.meta')[0]")
         ActionChains(browser).double_click(node).perform()
+
+
+def _tick(browser, label):
+    browser.execute_script("find('paper-checkbox').find(e => e.textContent.includes(arguments[0])).click()", label)
 
 
 def save_screenshot(browser: Chrome, path: str | Path) -> None:
