@@ -10,6 +10,9 @@ import tfnmt
 import tfnmt.averaging as averaging
 from tests.translation.test_searcher import SIZES
 from tfnmt.averaging import average_checkpoints
+from tfnmt.classification.presets import CLASSIFIER_PRESETS
+from tfnmt.classification.training import train_classifier
+from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizers import WordTokenizer
 from tfnmt.training.checkpoints import Checkpoints
@@ -72,6 +75,17 @@ def test_the_last_checkpoint_alone_has_the_dev_scores_of_the_run(tmp_path):
     average_checkpoints(tmp_path / "run", 1, tmp_path / "mean")
     card = (tmp_path / "mean" / "README.md").read_text(encoding="utf-8")
     for name in ("dev_loss", "dev_perplexity", "dev_token_accuracy"):
+        assert f"- {name} {progress.history[-1][name]:.4g}\n" in card
+
+
+def test_the_last_checkpoint_of_a_classifier_has_the_dev_scores_of_the_run(tmp_path):
+    sizes = ("embedding_size=6", "units=8", "tracker_units=5", "head_units=8")
+    preset = CLASSIFIER_PRESETS["tiny"].override(["encoder=spinn", "steps=2", "selection=loss", *sizes])
+    paths = TASKS["snli"].write_sample(tmp_path)
+    _, progress = train_classifier(tmp_path / "run", preset, [paths["dev"]], [paths["dev"]])
+    average_checkpoints(tmp_path / "run", 1, tmp_path / "mean")
+    card = (tmp_path / "mean" / "README.md").read_text(encoding="utf-8")
+    for name in ("dev_accuracy", "dev_loss", "dev_transition_accuracy", "dev_parse_f1"):
         assert f"- {name} {progress.history[-1][name]:.4g}\n" in card
 
 

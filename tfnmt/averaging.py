@@ -6,10 +6,11 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from tfnmt.classification.evaluation import evaluate_classifier, evaluation_dataset
+from tfnmt.classification.evaluation import evaluate_batches, evaluation_dataset
 from tfnmt.classification.model_card import model_card as classifier_card
 from tfnmt.classification.presets import ClassifierPreset
 from tfnmt.configuration import require
+from tfnmt.data.example_batches import evaluation_batches
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.errors import UserError
 from tfnmt.models import load
@@ -86,11 +87,10 @@ def _write_card(model, directory, output, weights, command):
         compile_for_training(model, preset.training, total_steps=1)  # for its loss
         scores = dev_scoring(model, model, files)()
     else:
-        broken_trees = preset.examples.broken_trees
-        files = evaluation_dataset(model.configuration, paths, broken_trees)
-        figures, _ = evaluate_classifier(model, paths, broken_trees=broken_trees)
-        measures = ("accuracy", "loss", "transition_accuracy", "parse_f1")
-        scores = {f"dev_{name}": figures[name] for name in measures if name in figures}
+        files = evaluation_dataset(model.configuration, paths, preset.examples.broken_trees)
+        batches = evaluation_batches(files, model.tokenizer, preset.examples.batch_size)
+        figures, _ = evaluate_batches(model, batches, files)
+        scores = {f"dev_{name}": value for name, value in figures.items()}
     make_card = translator_card if is_translator else classifier_card
     card = make_card(model, preset, record.replace(command=command), scores, (), files)
     dataclasses.replace(card, weights=weights).write(output)

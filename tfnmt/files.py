@@ -54,6 +54,12 @@ def atomic_write(path: str | Path, way_out: str = _TRY_AGAIN) -> Iterator[Path]:
             part.unlink(missing_ok=True)
 
 
+def write_file(path: str | Path, content: str | bytes | memoryview, way_out: str = _TRY_AGAIN) -> None:
+    """Write a file whole, text in UTF-8; see `atomic_write` for `way_out` and what it raises."""
+    with atomic_write(path, way_out) as part:
+        part.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+
+
 @contextlib.contextmanager
 def file_errors(path: str | Path, way_out: str = _TRY_AGAIN) -> Iterator[None]:
     """Turn the file system's errors while `path` is written into a `UserError` of one line."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tfnmt.errors import UserError
-from tfnmt.files import atomic_write
+from tfnmt.files import write_file
 
 
 def record_experiment(path: Path, experiment: dict[str, Any] | list[Any]) -> None:
@@ -19,8 +19,7 @@ def record_experiment(path: Path, experiment: dict[str, Any] | list[Any]) -> Non
         UserError: another experiment is written there.
     """
     if not path.exists():
-        with atomic_write(path) as part:
-            part.write_text(json.dumps(experiment, indent=1) + "\n", encoding="utf-8")
+        write_file(path, json.dumps(experiment, indent=1) + "\n")
         return
     recorded = json.loads(path.read_text(encoding="utf-8"))
     if recorded != experiment:

@@ -15,7 +15,7 @@ from typing import Any
 
 from tfnmt.data.records import INDEX
 from tfnmt.errors import UserError
-from tfnmt.files import atomic_write, file_digest
+from tfnmt.files import file_digest, write_file
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import CHECKPOINTS, HISTORY, WEIGHTS
 from tfnmt.training.progress import read_history
@@ -75,8 +75,7 @@ class Repetition:
             for evaluation, of_which in zip(self.evaluations, self._differences(), strict=True):
                 of_evaluation = _numbers(run_command(self.evaluation_command(evaluation, seed)))
                 figures |= {f"{name}{of_which}": value for name, value in of_evaluation.items()}
-            with atomic_write(path) as part:
-                part.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+            write_file(path, json.dumps(figures, indent=1) + "\n")
         return json.loads(path.read_text(encoding="utf-8"))
 
     def training_command(self, seed: int | str) -> list[str]:

@@ -9,8 +9,8 @@ from tests.serving.conftest import made as made_translator
 from tests.serving.test_export import CORE_OPERATIONS, TEXT_OPERATIONS, operations, saved_graphs
 from tfnmt.classification.classifier import Classifier
 from tfnmt.classification.configuration import ClassifierConfiguration
-from tfnmt.classification.prediction import split_words
 from tfnmt.classification.servable import ClassifierServable
+from tfnmt.data.examples import split_words
 from tfnmt.define_by_run import spinn
 from tfnmt.errors import UserError
 from tfnmt.models import create_servable

@@ -33,7 +33,7 @@ def traced_once():
         return made[configuration]
 
     with pytest.MonkeyPatch.context() as patched:
-        for module in ("tfnmt.corpus.translation", "tfnmt.translation.searcher"):
+        for module in ("tfnmt.translation.loading", "tfnmt.translation.searcher"):
             patched.setattr(f"{module}.Searcher", searcher)
         yield
 

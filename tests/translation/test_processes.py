@@ -11,7 +11,7 @@ from tfnmt.devices import use_device
 from tfnmt.errors import UserError
 from tfnmt.training.model_directory import save_configuration, save_tokenizers, save_weights
 from tfnmt.translation import processes
-from tfnmt.translation.processes import Work, translate_in_processes
+from tfnmt.translation.processes import ProcessSettings, translate_in_processes
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
 
@@ -22,10 +22,10 @@ def test_a_process_gives_what_this_one_gives_in_the_same_order(tmp_path, capfd):
     configuration = SearchConfiguration(beam_size=2)
     for save in (save_tokenizers, save_configuration, save_weights):
         save(model, tmp_path)
-    work = Work([str(tmp_path)], configuration, None, batch_size=4, threads=1, device="cpu")
+    settings = ProcessSettings([str(tmp_path)], configuration, None, batch_size=4, threads=1, device="cpu")
     texts = [*SOURCES[:5], ""]
     capfd.readouterr()
-    found = list(translate_in_processes(work, (([text], None) for text in texts), processes=1))
+    found = list(translate_in_processes(settings, (([text], None) for text in texts), processes=1))
     assert capfd.readouterr().err == ""  # nothing of TensorFlow's start-up chatter
     expected = Searcher([model], configuration).translate(texts, 4)
     for one, other in zip(found, expected, strict=True):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from tfnmt.classification.classifier import Classifier
-from tfnmt.classification.prediction import split_words
+from tfnmt.data.examples import split_words
 from tfnmt.data.lines import batch_lines, decode_lines
 from tfnmt.text.unknown_tokens import UnknownTokens
 

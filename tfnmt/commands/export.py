@@ -6,7 +6,12 @@ from typing import TextIO
 
 from tfnmt.commands.figures import print_figures
 from tfnmt.commands.parser import CommandParser, model_directory, positive
-from tfnmt.commands.search_options import add_bleu_tokenize, add_search_options, search_configuration
+from tfnmt.commands.search_options import (
+    BLEU_TOKENIZE,
+    add_bleu_tokenize,
+    add_search_options,
+    search_configuration,
+)
 from tfnmt.errors import UserError
 
 logger = logging.getLogger(__name__)
@@ -84,7 +89,7 @@ def _refuse_search_options(arguments, search):
     given = [name for name, value in search if value != getattr(usual, name)]
     if arguments.shortlist:
         given.append("shortlist")
-    if arguments.bleu_tokenize != "13a":
+    if arguments.bleu_tokenize != BLEU_TOKENIZE:
         given.append("bleu_tokenize")
     if given:
         raise UserError(f"--{given[0].replace('_', '-')}: is about translators; leave it out for a classifier")
@@ -111,7 +116,7 @@ def _pairs(arguments):
     if arguments.quantize == "none":
         if arguments.source is not None:
             raise UserError("--source means nothing with --quantize none: nothing is compared")
-        if arguments.bleu_tokenize != "13a":
+        if arguments.bleu_tokenize != BLEU_TOKENIZE:
             raise UserError("--bleu-tokenize means nothing with --quantize none: nothing is compared")
         return None
     if arguments.source is None:

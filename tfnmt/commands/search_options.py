@@ -9,6 +9,8 @@ from tfnmt.errors import UserError
 if TYPE_CHECKING:
     from tfnmt.translation.search_configuration import SearchConfiguration
 
+BLEU_TOKENIZE = "13a"
+"""sacrebleu's own default."""
 
 _OF_METHODS = {"beam": ("beam_size", "length_penalty"), "sample": ("temperature", "top_k", "top_p", "seed")}
 """Method -> options that mean nothing with another."""
@@ -30,9 +32,9 @@ def add_bleu_tokenize(parser: CommandParser) -> None:
     """--bleu-tokenize."""
     parser.add_argument(
         "--bleu-tokenize",
-        default="13a",
+        default=BLEU_TOKENIZE,
         choices=("13a", "intl", "char", "none"),
-        help="sacrebleu's tokenization; none for text that is tokenized already (default: 13a)",
+        help=f"sacrebleu's tokenization; none for text that is tokenized already (default: {BLEU_TOKENIZE})",
     )
 
 

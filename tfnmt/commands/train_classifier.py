@@ -124,7 +124,7 @@ def _chosen_preset(arguments):
     return preset
 
 
-def chosen_files(arguments: argparse.Namespace) -> tuple[str | None, str | int | None]:
+def chosen_files(arguments: argparse.Namespace) -> tuple[list[str] | None, list[str] | int | None]:
     """The training and the dev files that the options name, or else (None, None). Of a run that is resumed, those that
     have been moved may be named alone; the others are None."""
     if arguments.resume:

@@ -40,7 +40,8 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     from tfnmt.processors import processors
     from tfnmt.threads import use_threads
     from tfnmt.translation.formatting import formatted
-    from tfnmt.translation.processes import Work, load_searcher, translate_in_processes
+    from tfnmt.translation.loading import load_searcher
+    from tfnmt.translation.processes import ProcessSettings, translate_in_processes
     from tfnmt.translation.streaming import WINDOW, translate_stream, windows
 
     processes = arguments.processes
@@ -49,8 +50,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     configuration = search_configuration(arguments)
     device = use_device(arguments.device)
     logger.info("processes: %d, threads of each: %d, device: %s", processes, threads, device)
-    work = Work(arguments.model, configuration, arguments.shortlist, arguments.batch_size, threads, arguments.device)
-    searcher = load_searcher(work)
+    searcher = load_searcher(arguments.model, configuration, arguments.shortlist)
     prefixes = read_lines(arguments.prefix_file) if arguments.prefix_file else None
     with line_display("translating", output) as display:
         advance = display.advance if display else None
@@ -58,8 +58,11 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         if processes == 1:
             stream = translate_stream(*lines, advance)
         else:  # smaller windows, so that a short text is shared out, too
+            settings = ProcessSettings(
+                arguments.model, configuration, arguments.shortlist, arguments.batch_size, threads, arguments.device
+            )
             small = windows(*lines, max(1, WINDOW // (4 * processes)))
-            stream = translate_in_processes(work, small, processes, advance)
+            stream = translate_in_processes(settings, small, processes, advance)
         for number, found in enumerate(stream):
             for line in formatted(number, found, configuration.n_best, arguments.scores):
                 print(line, file=output, flush=True)

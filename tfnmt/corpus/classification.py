@@ -6,9 +6,9 @@ from pathlib import Path
 from pydantic import Field
 
 from tfnmt.classification.classifier import Classifier
-from tfnmt.classification.prediction import split_words
 from tfnmt.classification.streaming import parse_lines
 from tfnmt.corpus.tasks import Task, Work, by_length
+from tfnmt.data.examples import split_words
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import from_brackets
 from tfnmt.training.model_directory import WEIGHTS, load_model

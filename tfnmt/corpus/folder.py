@@ -20,7 +20,7 @@ from tfnmt.corpus.shards import Result, Shard, read_shards
 from tfnmt.corpus.tasks import Task
 from tfnmt.data.lines import count_lines, create_lines
 from tfnmt.errors import UserError
-from tfnmt.files import atomic_write, file_errors
+from tfnmt.files import atomic_write, file_errors, write_file
 from tfnmt.training.run_lock import lock_directory
 
 logger = logging.getLogger(__name__)
@@ -118,8 +118,7 @@ class CorpusFolder:
         with file_errors(part, _WAY_OUT):
             part.parent.mkdir(parents=True, exist_ok=True)
         _write_problems(part, result.problems)
-        with atomic_write(part, _WAY_OUT) as file:
-            file.write_bytes(result.text)
+        write_file(part, result.text, _WAY_OUT)
         self._join_when_done(result.file)
 
     def _part(self, name, number):
@@ -153,8 +152,7 @@ def _write_problems(path, problems):
     with file_errors(_problems(path), _WAY_OUT):
         _problems(path).unlink(missing_ok=True)
     if problems:
-        with atomic_write(_problems(path), _WAY_OUT) as file:
-            file.write_text("".join(problem + "\n" for problem in problems), encoding="utf-8")
+        write_file(_problems(path), "".join(problem + "\n" for problem in problems), _WAY_OUT)
 
 
 def _lines(path):

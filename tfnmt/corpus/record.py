@@ -10,8 +10,7 @@ from pydantic import Field
 from tfnmt.configuration import Configuration, from_json
 from tfnmt.corpus.tasks import Task
 from tfnmt.errors import UserError
-from tfnmt.files import atomic_write
-from tfnmt.training.digests import file_digest
+from tfnmt.files import file_digest, write_file
 
 RECORD = "corpus.json"
 
@@ -73,5 +72,4 @@ class CorpusRecord(Configuration):
 
     def save(self, folder: Path) -> None:
         """Write corpus.json."""
-        with atomic_write(folder / RECORD) as part:
-            part.write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        write_file(folder / RECORD, self.model_dump_json(indent=2) + "\n")

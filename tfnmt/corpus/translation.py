@@ -6,12 +6,10 @@ from pathlib import Path
 from pydantic import Field
 
 from tfnmt.corpus.tasks import Task, Work
-from tfnmt.models import load
 from tfnmt.training.model_directory import WEIGHTS
 from tfnmt.translation.formatting import formatted
+from tfnmt.translation.loading import load_searcher
 from tfnmt.translation.search_configuration import SearchConfiguration
-from tfnmt.translation.searcher import Searcher
-from tfnmt.translation.shortlist import load_shortlist
 from tfnmt.translation.streaming import WINDOW, truncated
 
 
@@ -48,9 +46,7 @@ class Translating(Work):
     """
 
     def __init__(self, task: TranslationTask):
-        models = [load(model, "translator") for model in task.models]
-        shortlist = load_shortlist(task.shortlist) if task.shortlist else None
-        self.task, self.searcher = task, Searcher(models, task.search, shortlist)
+        self.task, self.searcher = task, load_searcher(task.models, task.search, task.shortlist)
 
     def read(self, line: str) -> tuple[str, str | None]:
         """The line; of a line that is too long the beginning, as `translate` does."""

@@ -47,12 +47,12 @@ class SentenceReader(NamedTuple):
             UserError: the tree is broken, and that is an error.
             SkippedExampleError: there are no words, or the tree is broken and such examples are skipped.
         """
-        words, transitions = self.parse(from_brackets, text) if self.parses else (_words(text), None)
+        words, transitions = self.parse(from_brackets, text) if self.parses else (split_words(text), None)
         if not words:
             raise SkippedExampleError("empty")
         if self.brackets_as_words:
             text = brackets_as_words(text)
-            words, transitions = from_brackets(text) if self.parses else (_words(text), None)
+            words, transitions = from_brackets(text) if self.parses else (split_words(text), None)
         return Sentence(words, transitions)
 
     def parse(self, parser: Callable[[str], Parsed], text: str) -> Parsed:
@@ -66,6 +66,6 @@ class SentenceReader(NamedTuple):
             raise UserError(f"{error}; {way_out}") from error
 
 
-def _words(text):
-    """Its words, without brackets, parted where a `WordTokenizer` parts them: at ASCII white space."""
+def split_words(text: str) -> list[str]:
+    """The words of a text. As for a `WordTokenizer`, ASCII white space separates them, and brackets are none."""
     return [word for word in re.split(r"[ \t-\r]", text) if word not in ("(", ")", "")]

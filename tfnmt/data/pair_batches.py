@@ -15,8 +15,8 @@ from tfnmt.data.progress import log_progress
 from tfnmt.data.subword_sampling import drawn_batches
 from tfnmt.errors import UserError
 from tfnmt.text import framing
-from tfnmt.text.framing import framed
-from tfnmt.text.tokenizers import PADDING, Tokenizer
+from tfnmt.text.framing import framed, padded_batch
+from tfnmt.text.tokenizers import Tokenizer
 
 # Pairs encoded at a time: one call of a tokenizer costs as much as a hundred sentences.
 _ENCODED_AT_ONCE = 512
@@ -105,8 +105,7 @@ def evaluation_batches(
     def padded(source: tf.Tensor, target: tf.Tensor):
         source_ids = framing.encode(source_tokenizer, source, maximum_length)
         target_ids = framing.encode(target_tokenizer, target, LONGEST_TARGET)
-        example = framed(source_ids, target_ids)
-        return tf.nest.map_structure(lambda ids: ids.to_tensor(PADDING), example)
+        return padded_batch(source_ids, target_ids)
 
     batches = pairs.batch(batch_size).flat_map(parts)
     if pairs.cardinality() >= 0:  # Keras, too, should know the number

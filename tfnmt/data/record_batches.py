@@ -15,8 +15,7 @@ from tfnmt.data.pair_batches import repeatable
 from tfnmt.data.pair_lengths import Dropped, LengthCounter
 from tfnmt.data.records import ParallelRecords
 from tfnmt.errors import UserError
-from tfnmt.text.framing import framed
-from tfnmt.text.tokenizers import PADDING
+from tfnmt.text.framing import padded_batch
 
 # Shards that are read in turns, so that the shuffle buffer holds pairs of so many places of the corpus.
 _SHARDS_AT_ONCE = 16
@@ -112,4 +111,4 @@ def _ids(serialized: tf.Tensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
 @tf.autograph.experimental.do_not_convert
 def _decoded(serialized: tf.Tensor, _):
     """Serialized pairs [batch] -> a padded batch."""
-    return tf.nest.map_structure(lambda ids: ids.to_tensor(PADDING), framed(*_ids(serialized)))
+    return padded_batch(*_ids(serialized))

@@ -7,9 +7,8 @@ import tensorflow as tf
 
 from tfnmt.data import pair_lengths
 from tfnmt.data.batching_configuration import BatchingConfiguration
-from tfnmt.text.framing import framed
+from tfnmt.text.framing import padded_batch
 from tfnmt.text.subword import SubwordTokenizer
-from tfnmt.text.tokenizers import PADDING
 
 # Batches whose pairs are sorted by the lengths that were drawn, so that a batch has little padding.
 _SORTED_AT_ONCE = 50
@@ -47,8 +46,7 @@ def drawn_batches(
         @tf.autograph.experimental.do_not_convert
         def batch(place):
             rows = by_length[place * size : (place + 1) * size]
-            example = framed(tf.gather(source, rows), tf.gather(target, rows))
-            return tf.nest.map_structure(lambda ids: ids.to_tensor(PADDING), example)
+            return padded_batch(tf.gather(source, rows), tf.gather(target, rows))
 
         return tf.data.Dataset.from_tensor_slices(order).map(batch)
 

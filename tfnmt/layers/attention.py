@@ -11,8 +11,6 @@ import tensorflow as tf
 
 from tfnmt.layers.invariants import LoopInvariants, cast_matrix, cast_weight, invariants_for_one_step, times
 
-Named = dict[str, tf.Tensor]
-
 
 class Attention(keras.layers.Layer):
     """What the three kinds share: energies e_j of a query z against every h_j, and from them
@@ -57,15 +55,15 @@ class Attention(keras.layers.Layer):
         queries, or that of the states."""
         return []
 
-    def loop_weights(self) -> Named:
+    def loop_weights(self) -> dict[str, tf.Tensor]:
         """The matrices that `attend` multiplies with, by name."""
         return {}
 
-    def loop_constants(self) -> Named:
+    def loop_constants(self) -> dict[str, tf.Tensor]:
         """The other tensors that `attend` needs, by name."""
         return {}
 
-    def memory(self, h: tf.Tensor, mask: tf.Tensor) -> Named:
+    def memory(self, h: tf.Tensor, mask: tf.Tensor) -> dict[str, tf.Tensor]:
         """All that `attend` needs of one source: keys, values h, and penalties that leave padding no weight.
 
         Args:
@@ -75,7 +73,7 @@ class Attention(keras.layers.Layer):
         penalty = tf.where(mask, tf.zeros((), h.dtype), h.dtype.min / 2)
         return {"keys": self.keys(h), "values": h, "penalty": penalty}
 
-    def memory_invariants(self, memory: Named) -> tuple[Named, Named]:
+    def memory_invariants(self, memory: dict[str, tf.Tensor]) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
         """What `memory` adds to (`loop_weights`, `loop_constants`); the matrices are one for each example."""
         return {"values": memory["values"]}, {"penalty": memory["penalty"]}
 
@@ -108,13 +106,13 @@ class AdditiveAttention(Attention):
     def factors(self, z: float, h: float) -> list[tuple[keras.Variable, float]]:
         return [(self.W_a, z), (self.U_a, h)]
 
-    def loop_weights(self) -> Named:
+    def loop_weights(self) -> dict[str, tf.Tensor]:
         return {"W_a": cast_matrix(self, self.W_a)}
 
-    def loop_constants(self) -> Named:
+    def loop_constants(self) -> dict[str, tf.Tensor]:
         return {"v": cast_weight(self, self.v)}
 
-    def memory_invariants(self, memory: Named) -> tuple[Named, Named]:
+    def memory_invariants(self, memory: dict[str, tf.Tensor]) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
         weights, constants = super().memory_invariants(memory)
         return weights, constants | {"keys": memory["keys"]}
 
@@ -149,7 +147,7 @@ class DotAttention(Attention):
         """h_j transposed, [batch, size, source_length]."""
         return tf.transpose(h, [0, 2, 1])
 
-    def memory_invariants(self, memory: Named) -> tuple[Named, Named]:
+    def memory_invariants(self, memory: dict[str, tf.Tensor]) -> tuple[dict[str, tf.Tensor], dict[str, tf.Tensor]]:
         weights, constants = super().memory_invariants(memory)
         return weights | {"keys": memory["keys"]}, constants
 

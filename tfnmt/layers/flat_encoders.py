@@ -17,8 +17,6 @@ from tfnmt.layers.registry import CELLS
 from tfnmt.layers.rnn import read_layer
 from tfnmt.registry import find_entry
 
-Named = dict[str, tf.Tensor]
-
 
 class FlatEncoder(keras.layers.Layer):
     """What the encoders share.
@@ -32,14 +30,16 @@ class FlatEncoder(keras.layers.Layer):
         super().__init__(autocast=False, **options)
         self.embedding = embedding
         self.output_size = output_size
+        self.settings: dict[str, Any] = {}
 
     def build(self, input_shape: Any = None) -> None:
         if not self.embedding.built:  # else it was loaded with the layer
             self.embedding.build(None)
 
     def get_config(self) -> dict:
-        """The arguments of the constructor that all have."""
-        return {**super().get_config(), "embedding": keras.saving.serialize_keras_object(self.embedding)}
+        """The arguments of the constructor."""
+        embedding = keras.saving.serialize_keras_object(self.embedding)
+        return {**super().get_config(), "embedding": embedding, **self.settings}
 
     @classmethod
     def from_config(cls, config: dict) -> "FlatEncoder":
@@ -54,7 +54,7 @@ class BagOfWords(FlatEncoder):
     def __init__(self, embedding: keras.layers.Layer, **options: Any):
         super().__init__(embedding, embedding.output_size, **options)
 
-    def call(self, inputs: Named, training: bool | None = False) -> Named:
+    def call(self, inputs: dict[str, tf.Tensor], training: bool | None = False) -> dict[str, tf.Tensor]:
         """As the module says."""
         x = self.embedding(inputs["words"], training=training)
         return {"root": tf.reduce_sum(x, axis=1), "nodes": x}
@@ -105,7 +105,7 @@ class Recurrent(FlatEncoder):
         for i, cell in enumerate(self.cells):
             cell.build((None, self.output_size if i >= self.directions else self.embedding.output_size))
 
-    def call(self, inputs: Named, training: bool | None = False) -> Named:
+    def call(self, inputs: dict[str, tf.Tensor], training: bool | None = False) -> dict[str, tf.Tensor]:
         """As the module says."""
         mask = tf.transpose(inputs["words"]) != 0
         states = tf.transpose(self.embedding(inputs["words"], training=training), [1, 0, 2])
@@ -113,10 +113,6 @@ class Recurrent(FlatEncoder):
             cells = self.cells[i : i + self.directions]
             states, last = read_layer(states, mask, cells, self.state_dropout, training)
         return {"root": last, "nodes": tf.transpose(states, [1, 0, 2])}
-
-    def get_config(self) -> dict:
-        """The arguments of the constructor."""
-        return {**super().get_config(), **self.settings}
 
 
 @keras.saving.register_keras_serializable("tfnmt")
@@ -150,16 +146,12 @@ class Convolutional(FlatEncoder):
         for window in self.windows:
             window.build((None, None, self.embedding.output_size))
 
-    def call(self, inputs: Named, training: bool | None = False) -> Named:
+    def call(self, inputs: dict[str, tf.Tensor], training: bool | None = False) -> dict[str, tf.Tensor]:
         """As the module says."""
         mask = inputs["words"] != 0
         x = self.embedding(inputs["words"], training=training)
         y = tf.concat([window(x, mask) for window in self.windows], axis=-1)
         return {"root": max_over_words(y, mask), "nodes": y}
-
-    def get_config(self) -> dict:
-        """The arguments of the constructor."""
-        return {**super().get_config(), **self.settings}
 
 
 @keras.saving.register_keras_serializable("tfnmt")
@@ -187,14 +179,10 @@ class InceptionEncoder(FlatEncoder):
         for i, module in enumerate(self.modules):
             module.build((None, None, self.output_size if i else self.embedding.output_size))
 
-    def call(self, inputs: Named, training: bool | None = False) -> Named:
+    def call(self, inputs: dict[str, tf.Tensor], training: bool | None = False) -> dict[str, tf.Tensor]:
         """As the module says."""
         mask = inputs["words"] != 0
         y = self.embedding(inputs["words"], training=training)
         for module in self.modules:
             y = module(y, mask)
         return {"root": max_over_words(y, mask), "nodes": y}
-
-    def get_config(self) -> dict:
-        """The arguments of the constructor."""
-        return {**super().get_config(), **self.settings}

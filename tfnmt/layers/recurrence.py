@@ -5,8 +5,8 @@ is *not* in the loop. Products of the inputs are the caller's, one large product
 hidden state have to be inside, but their weights' gradients do not: dW = Σ_t h_tᵀ dz_t is one large product after the
 loop.
 
-So `recur` writes its gradient itself: one loop forward, which keeps the states and every product, and one backward,
-which computes the gradient of one `step` at a time (by TensorFlow, from the products kept) and leaves the dz_t for the
+So `recur` writes its gradient itself: one loop forward, which saves the states and every product, and one backward,
+which computes the gradient of one `step` at a time (by TensorFlow, from the products saved) and leaves the dz_t for the
 end. Its time and memory are linear in the length. TensorFlow's own gradient of a loop gives the same numbers, more
 slowly: it multiplies by the weights once more in each step, and adds up gradients of whole sequences where one time is
 meant.
@@ -46,7 +46,7 @@ def recur(
         states: a tuple of tensors [batch, units], the states before the first step.
         weights: a dictionary of the matrices that the step multiplies with: [in, out], or [batch, in, out] for one
             matrix per example. One in a dtype of its own is multiplied in that. If one is an `Int8Matrix`, there is no
-            gradient, and nothing is kept for one.
+            gradient, and nothing is saved for one.
         output_sizes: a tuple with the last dimension of each output, None where it is known only when the graph runs.
         constants: a dictionary of further tensors that are the same at all times.
         mask: optional bool [time, batch]. Where it is False the states pass through unchanged, so padding changes
@@ -72,17 +72,17 @@ def recur(
         return tuple(passed_on.get(id(x), x) for x in outputs_t), tuple(passed_on[id(new)] for new in new_states)
 
     if any(isinstance(weight, Int8Matrix) for weight in weights.values()):
-        outputs, last, _ = _forward(masked_step, *arguments, output_sizes, time, order, keep=False)
+        outputs, last, _ = _forward(masked_step, *arguments, output_sizes, time, order, save=False)
         return outputs, last
 
     @tf.custom_gradient
     def run(*flat):
         arguments_ = tf.nest.pack_sequence_as(arguments, flat)
-        outputs, last, kept = _forward(masked_step, *arguments_, output_sizes, time, order)
+        outputs, last, saved = _forward(masked_step, *arguments_, output_sizes, time, order)
 
         def gradient(*d_results):
             d_outputs, d_last = d_results[: len(outputs)], d_results[len(outputs) :]
-            return tf.nest.flatten(_backward(masked_step, *arguments_, kept, d_outputs, d_last, time, order))
+            return tf.nest.flatten(_backward(masked_step, *arguments_, saved, d_outputs, d_last, time, order))
 
         return (*outputs, *last), gradient
 
@@ -90,19 +90,19 @@ def recur(
     return tuple(results[: len(output_sizes)]), tuple(results[len(output_sizes) :])
 
 
-def _forward(step, inputs, states, weights, constants, output_sizes, time, order, keep=True):
+def _forward(step, inputs, states, weights, constants, output_sizes, time, order, save=True):
     """All steps: the outputs, the last states, and what the backward loop needs: states, products and their factors."""
     dtype = states[0].dtype
-    kept = {}
-    if keep:
-        kept = {
+    saved = {}
+    if save:
+        saved = {
             "states": tuple(_new_array(dtype, time, [state.shape[-1]]) for state in states),
             "factors": {name: _new_array(weight.dtype, time, [weight.shape[-2]]) for name, weight in weights.items()},
             "products": {name: _new_array(weight.dtype, time, [weight.shape[-1]]) for name, weight in weights.items()},
         }
     outputs = tuple(_new_array(dtype, time, [size]) for size in output_sizes)
 
-    def body(i, states, outputs, kept):
+    def body(i, states, outputs, saved):
         t = order(i)
         factors, products = {}, {}
 
@@ -110,56 +110,56 @@ def _forward(step, inputs, states, weights, constants, output_sizes, time, order
             if name in factors:
                 raise ValueError(f"a step uses each weight once, and uses {name!r} again")
             weight = weights[name]
-            factors[name] = tf.cast(value, weight.dtype) if keep else value
+            factors[name] = tf.cast(value, weight.dtype) if save else value
             products[name] = multiply(factors[name], weight)
             return tf.cast(products[name], value.dtype)
 
         outputs_t, new_states = step(t, _at(inputs, t), states, constants, matmul)
-        kept_t = {"states": states, "factors": factors, "products": products} if keep else {}
-        return i + 1, new_states, _write(outputs, t, outputs_t), _write(kept, t, kept_t)
+        saved_t = {"states": states, "factors": factors, "products": products} if save else {}
+        return i + 1, new_states, _write(outputs, t, outputs_t), _write(saved, t, saved_t)
 
-    _, states, outputs, kept = _loop(time, body, (states, outputs, kept))
-    return _stack(outputs), states, _stack(kept)
+    _, states, outputs, saved = _loop(time, body, (states, outputs, saved))
+    return _stack(outputs), states, _stack(saved)
 
 
-def _backward(step, inputs, states, weights, constants, kept, d_outputs, d_states, time, order):
+def _backward(step, inputs, states, weights, constants, saved, d_outputs, d_states, time, order):
     """The gradients of inputs, first states, weights and constants, given those of the outputs and the last states."""
-    known = {"inputs": inputs, "d_outputs": d_outputs, **kept}
+    sequences = {"inputs": inputs, "d_outputs": d_outputs, **saved}
     transposed = {name: tf.linalg.matrix_transpose(weight) for name, weight in weights.items()}
     written = tuple(_new_array(x.dtype, time, x.shape[2:]) for x in inputs)
-    dz = {name: _new_array(z.dtype, time, z.shape[2:]) for name, z in kept["products"].items()}
+    dz = {name: _new_array(z.dtype, time, z.shape[2:]) for name, z in saved["products"].items()}
     d_constants = tf.nest.map_structure(tf.zeros_like, constants)
 
     def body(i, d_states, d_constants, d_inputs, dz):
         t = order(time - 1 - i)
-        at = _at(known, t)
+        at = _at(sequences, t)
         dz_t = tf.nest.map_structure(tf.zeros_like, at["products"])
 
         def matmul(name, value):
-            """The product is known already; its gradient is kept as well as passed on."""
+            """The product is saved already; its gradient is stored as well as passed on."""
 
             @tf.custom_gradient
-            def known(value):
+            def saved_product(value):
                 def gradient(d):
                     dz_t[name] = tf.cast(d, at["products"][name].dtype)
                     return multiply(d, transposed[name])
 
                 return tf.identity(tf.cast(at["products"][name], value.dtype)), gradient
 
-            return known(value)
+            return saved_product(value)
 
-        leaves = (at["inputs"], at["states"], constants)
+        sources = (at["inputs"], at["states"], constants)
         with tf.GradientTape() as tape:
-            tape.watch(leaves)
-            results = step(t, *leaves, matmul)
-        gradients = tape.gradient(results, leaves, (at["d_outputs"], d_states), tf.UnconnectedGradients.ZERO)
+            tape.watch(sources)
+            results = step(t, *sources, matmul)
+        gradients = tape.gradient(results, sources, (at["d_outputs"], d_states), tf.UnconnectedGradients.ZERO)
         d_inputs_t, d_states, d_constants_t = gradients
         d_constants = tf.nest.map_structure(tf.add, d_constants, d_constants_t)
         return i + 1, d_states, d_constants, _write(d_inputs, t, d_inputs_t), _write(dz, t, dz_t)
 
     _, d_states, d_constants, d_inputs, dz = _loop(time, body, (tuple(d_states), d_constants, written, dz))
     dz = _stack(dz)
-    d_weights = {name: _weight_gradient(weights[name], kept["factors"][name], dz[name]) for name in weights}
+    d_weights = {name: _weight_gradient(weights[name], saved["factors"][name], dz[name]) for name in weights}
     return _stack(d_inputs), d_states, d_weights, d_constants
 
 

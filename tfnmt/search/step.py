@@ -23,7 +23,8 @@ import tensorflow as tf
 StepFunction = Callable[[tf.Tensor, Any, Any], tuple[tf.Tensor, Any, Any]]
 
 NEG_INF = -1e9
-"""The log-probability of what must not be chosen. It is finite, so that sums and differences are numbers."""
+"""The log-probability of what must not be chosen. It is finite, so that sums and differences are numbers; what
+has been added to it is still below `NEG_INF / 2`, which no log-probability of real tokens reaches."""
 
 
 class SearchResult(NamedTuple):

@@ -16,6 +16,7 @@ from tfnmt.errors import UserError
 from tfnmt.serving.files import MODELS, check_name, read_models, register, version_numbers
 from tfnmt.serving.smaller_graphs import make_graphs_smaller
 
+EXTRAS = "assets.extra"
 DESCRIPTION, WARM_UP = "tfnmt.json", "tf_serving_warmup_requests"
 
 
@@ -34,7 +35,7 @@ class Servable(Protocol):
     """{signature: {input: function}}: what a server asks before it computes. From texts, string [batch], to "tokens"
     int32 [batch], how many the model reads of each, and "problem" string [batch], why it cannot be read, or nothing."""
     limits: Mapping[str, Mapping[str, int]]
-    """{signature: {limit: value}}: what one request may hold at most, see `tfnmt.serving.requests.Limits`."""
+    """{signature: {limit: value}}: what one request may hold at most, see `tfnmt.serving.limits.RequestLimits`."""
     variables: Sequence[tf.Variable]
     """The weights."""
     examples: Sequence[Sequence[str]]
@@ -71,7 +72,7 @@ def export(servable: Servable, output: str | Path, name: str) -> Path:
             options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)  # nobody trains it further
             tf.saved_model.save(servable, str(temporary), signatures=signatures, options=options)
             make_graphs_smaller(temporary)
-            _write_extras(temporary / "assets.extra", name, servable)
+            _write_extras(temporary / EXTRAS, name, servable)
             path = _rename_to_next_version(temporary, folder)
         except BaseException:  # an interrupt too leaves no incomplete version behind
             shutil.rmtree(temporary, ignore_errors=True)

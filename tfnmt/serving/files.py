@@ -89,7 +89,7 @@ def register(directory: str | Path, name: str) -> None:
 
     Exports that end at the same time wait for each other here, so that none takes the other's model out again.
     """
-    from tfnmt.files import atomic_write  # imports TensorFlow; who only reads these files can do without
+    from tfnmt.files import write_file  # imports TensorFlow; who only reads these files can do without
 
     directory = Path(directory)
     path = directory / MODELS
@@ -98,12 +98,10 @@ def register(directory: str | Path, name: str) -> None:
         if name not in [model.name for model in server.model_config_list.config]:
             server.model_config_list.config.add(name=name, base_path=f"{MOUNTED}/{name}", model_platform="tensorflow")
             text = path.read_text(encoding="utf-8") if path.exists() else ""
-            with atomic_write(path) as part:
-                part.write_text(_with_last_model(text, server), encoding="utf-8")
+            write_file(path, _with_last_model(text, server))
         for file, text in _DEFAULT_FILES.items():
             if not (directory / file).exists():
-                with atomic_write(directory / file) as part:
-                    part.write_text(text, encoding="utf-8")
+                write_file(directory / file, text)
 
 
 def _with_last_model(text, server):

@@ -15,6 +15,7 @@ from tfnmt.serving.grpc_server import GrpcServer
 from tfnmt.serving.health import starting_application
 from tfnmt.serving.http_server import HttpServer, listening
 from tfnmt.serving.options import Address, ServerOptions
+from tfnmt.signals import SIGNALS
 
 logger = logging.getLogger(__name__)
 
@@ -111,8 +112,7 @@ def run_server(
 
     async def main():
         stop = asyncio.Event()
-        signals = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-        for each in [each for each in signals if signal.getsignal(each) != signal.SIG_IGN]:
+        for each in [each for each in SIGNALS if signal.getsignal(each) != signal.SIG_IGN]:
             asyncio.get_running_loop().add_signal_handler(each, stop.set)
         await serve(directory, options, opened, stop, prepare)
 

@@ -18,7 +18,7 @@ from tensorflow.python.eager.context import eager_mode
 from tfnmt.layers.int8 import LEVELS, require_int8
 from tfnmt.serving.batching import Arrays, Batcher
 from tfnmt.serving.checks import Checks
-from tfnmt.serving.export import DESCRIPTION
+from tfnmt.serving.export import DESCRIPTION, EXTRAS
 from tfnmt.serving.limits import Limits
 from tfnmt.serving.options import BatchingOptions
 from tfnmt.serving.requests import Signature, check_texts, check_tokens, invalid
@@ -59,7 +59,7 @@ class Version:
         self._observe_seconds = observe_seconds
         self.number = int(self.path.name)
         definitions = _read_signatures(self.path / "saved_model.pb")
-        description = _read_description(self.path / "assets.extra" / DESCRIPTION)
+        description = _read_description(self.path / EXTRAS / DESCRIPTION)
         if description.get("search", {}).get("precision") == "int8":
             require_int8(description.get("int8_levels", LEVELS))
         described = description.get("limits", {})

@@ -9,7 +9,7 @@ from google.protobuf.message import DecodeError
 from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
 from tfnmt.serving.batching import Arrays
-from tfnmt.serving.export import WARM_UP
+from tfnmt.serving.export import EXTRAS, WARM_UP
 from tfnmt.serving.limits import RequestLimits
 from tfnmt.serving.proto_tensors import string_arrays
 from tfnmt.serving.requests import RequestError, Signature, check_texts
@@ -29,7 +29,7 @@ def warm_up_requests(path: Path, find_signature: Callable[[str], Signature]) -> 
     Raises:
         ValueError: the file is not one of warm-up requests for this version.
     """
-    file = path / "assets.extra" / WARM_UP
+    file = path / EXTRAS / WARM_UP
     if not file.exists():
         return
     size = 0

@@ -36,6 +36,11 @@ def framed(
     return {"source": encoder_inputs(source_ids), "target": decoder_inputs(target_ids)}, labels(target_ids)
 
 
+def padded_batch(source_ids: tf.RaggedTensor, target_ids: tf.RaggedTensor) -> tuple[dict[str, tf.Tensor], tf.Tensor]:
+    """What `framed` returns, padded with `PADDING`: int32 [pairs, longest]."""
+    return tf.nest.map_structure(lambda ids: ids.to_tensor(PADDING), framed(source_ids, target_ids))
+
+
 def truncate(texts: tf.Tensor, maximum_length: int) -> tf.Tensor:
     """The first characters of strings [batch], so many that `maximum_length` tokens can be expected in them."""
     return tf.strings.substr(texts, 0, LONGEST_TOKEN * maximum_length, unit="UTF8_CHAR")

@@ -24,7 +24,7 @@ class SubwordSampler:
     Each word is cut by itself. Of a BPE model (Provilkov et al. 2020, arXiv:1910.13267, algorithm 1): of all merges of
     two neighbours each is left out with probability α, and the best of the others is done, until none is left. Of a
     unigram model (Kudo 2018, arXiv:1804.10959, section 3.2, with all segmentations, l = ∞): one with probability
-    P(x)^α / Σ P(x')^α, by sums forward and draws backward.
+    P(x)^α / Σ P(x')^α, by forward filtering and backward sampling.
 
     Args:
         model: the bytes of a SentencePiece model.
@@ -43,7 +43,7 @@ class SubwordSampler:
         self._alpha = alpha
         is_bpe = description.trainer_spec.model_type == description.trainer_spec.BPE
         self._pieces = self._merged if is_bpe else self._drawn
-        self._ways_of = functools.lru_cache(_KEPT_WORDS)(self._ways)  # frequent words are most of a text
+        self._lattice_of = functools.lru_cache(_KEPT_WORDS)(self._lattice)  # frequent words are most of a text
 
     def draw(self, text: str, rng: random.Random) -> list[int]:
         """The ids of a text's pieces, as `rng` draws them."""
@@ -68,25 +68,25 @@ class SubwordSampler:
 
     def _drawn(self, word, rng):
         """By subword regularization."""
-        ways, end, pieces = self._ways_of(word), len(word), []
+        lattice, end, pieces = self._lattice_of(word), len(word), []
         while end:
-            starts, weights = ways[end]
+            starts, weights = lattice[end]
             (start,) = rng.choices(starts, weights)
             pieces.append(word[start:end])
             end = start
         return pieces[::-1]
 
-    def _ways(self, word):
+    def _lattice(self, word):
         """For each end of a piece, all its beginnings, and how probable each is."""
-        sums, ways = [0.0], [([0], [1.0])]
+        sums, lattice = [0.0], [([0], [1.0])]
         for end in range(1, len(word) + 1):
             starts = range(max(0, end - self._longest), end)
             logs = {i: sums[i] + self._alpha * s for i in starts if (s := self._score(word[i:end])) is not None}
             highest = max(logs.values())
             weights = [math.exp(log - highest) for log in logs.values()]
             sums.append(highest + math.log(sum(weights)))
-            ways.append((list(logs), weights))
-        return ways
+            lattice.append((list(logs), weights))
+        return lattice
 
     def _score(self, piece):
         """The log-probability of a piece; None of what is none. A single character is one always."""

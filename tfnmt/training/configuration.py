@@ -91,15 +91,18 @@ class TrainingConfiguration(Configuration):
         3, description="newest checkpoints kept; two at least, in case one breaks", ge=2, le=10_000
     )
 
+    def total_batches(self, batches_per_epoch: int) -> int:
+        """Batches of a run that nothing stops early."""
+        batches = self.epochs * batches_per_epoch
+        return batches if self.steps is None else min(batches, self.steps)
+
     def total_updates(self, batches_per_epoch: int) -> int:
         """Updates of the weights in a run that nothing stops early: over so many a cosine schedule falls to 0.
 
         Raises:
             UserError: there is none.
         """
-        batches = self.epochs * batches_per_epoch
-        if self.steps is not None:
-            batches = min(batches, self.steps)
+        batches = self.total_batches(batches_per_epoch)
         allowed = f"at most {batches:,}, the batches of the run"
         require(batches >= self.accumulation_steps, "accumulation_steps", self.accumulation_steps, allowed)
         return batches // self.accumulation_steps

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from tfnmt.errors import UserError
-from tfnmt.files import atomic_write, digest, file_digest
+from tfnmt.files import digest, file_digest, write_file
 
 DIGESTS = "digests.json"
 
@@ -21,10 +21,8 @@ def write_with_digest(path: str | Path, content: bytes | memoryview) -> None:
     digests = _read_digests(path.parent)
     there = {file_digest(path)} if path.exists() else set()
     digests[path.name] = [digest(content).hexdigest(), *there.intersection(digests.get(path.name, []))]
-    with atomic_write(path.with_name(DIGESTS)) as part:
-        part.write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
-    with atomic_write(path) as part:
-        part.write_bytes(content)
+    write_file(path.with_name(DIGESTS), json.dumps(digests, indent=2) + "\n")
+    write_file(path, content)
 
 
 def check_digests(directory: str | Path, *unchecked: str) -> None:

@@ -109,8 +109,7 @@ def _memory(model):
 
 
 def _time(timer, batches_per_epoch, configuration):
-    batches = configuration.epochs * batches_per_epoch
-    batches = min(batches, configuration.steps or batches)
+    batches = configuration.total_batches(batches_per_epoch)
     timed = timer.seconds[WARM_UP:] or timer.seconds
     seconds = statistics.mean(timed)
     return [

@@ -10,7 +10,7 @@ from typing import Any
 import tfnmt
 from tfnmt.configuration import setting_text
 from tfnmt.data.progress import duration
-from tfnmt.files import atomic_write
+from tfnmt.files import write_file
 from tfnmt.training.progress import Progress
 from tfnmt.training.run_record import RunRecord
 
@@ -20,6 +20,8 @@ CARD = "README.md"
 MARK = "<!-- Written by tfnmt, and again when the run is resumed; without this line it leaves the file alone. -->"
 SAMPLES = 5
 """Dev examples of which the card shows what the model makes."""
+LONGEST_SAMPLE = 300
+"""Characters."""
 ROWS = 12
 """Epochs in the table of scores; of more, some are left out."""
 BARS = "▁▂▃▄▅▆▇█"
@@ -75,8 +77,7 @@ class ModelCard:
         if path.exists() and MARK not in path.read_text(encoding="utf-8", errors="replace"):
             logger.info("%s: is not tfnmt's, and stays as it is", path)
             return
-        with atomic_write(path) as part:
-            part.write_text(self.text(directory.resolve().name), encoding="utf-8")
+        write_file(path, self.text(directory.resolve().name))
 
     def _scores(self):
         weights = self.weights or f"the weights with the best {self.preset.training.selection}"
@@ -147,9 +148,9 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(BARS[round((value - low) * scale)] if math.isfinite(value) else " " for value in values)
 
 
-def shortened(text: str, longest: int = 300) -> str:
-    """A text for a sample, cut if it is longer than so many characters."""
-    return text if len(text) <= longest else f"{text[:longest]} …"
+def shortened(text: str) -> str:
+    """A text for a sample, cut if it is longer than `LONGEST_SAMPLE` characters."""
+    return text if len(text) <= LONGEST_SAMPLE else f"{text[:LONGEST_SAMPLE]} …"
 
 
 def _data(record):

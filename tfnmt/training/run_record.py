@@ -10,7 +10,7 @@ from pydantic import Field
 
 from tfnmt.configuration import Configuration, from_json
 from tfnmt.errors import UserError
-from tfnmt.files import atomic_write, file_digest
+from tfnmt.files import file_digest, write_file
 from tfnmt.training.digests import check_digests
 from tfnmt.training.model_directory import WEIGHTS, read_configuration, require_kind
 from tfnmt.training.replicas import Replicas
@@ -58,8 +58,7 @@ class RunRecord(Configuration):
 
     def save(self, directory: Path) -> None:
         """Write run.json."""
-        with atomic_write(directory / RECORD) as part:
-            part.write_text(self.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        write_file(directory / RECORD, self.model_dump_json(indent=2) + "\n")
 
 
 def require_run(directory: str | Path) -> None:

@@ -12,15 +12,15 @@ from typing import NamedTuple
 from tfnmt.errors import UserError
 from tfnmt.tensorflow_start import process_pool
 from tfnmt.threads import use_threads
+from tfnmt.translation.loading import load_searcher
 from tfnmt.translation.postprocessing import Translations
 from tfnmt.translation.search_configuration import SearchConfiguration
-from tfnmt.translation.searcher import Searcher
 
 Window = tuple[list[str], list[str] | None]
 """Texts, and what their translations are to begin with."""
 
 
-class Work(NamedTuple):
+class ProcessSettings(NamedTuple):
     """What every process needs to know."""
 
     models: Sequence[str]
@@ -35,22 +35,13 @@ class Work(NamedTuple):
     """See `tfnmt.devices.use_device`."""
 
 
-def load_searcher(work: Work) -> Searcher:
-    """The searcher of the models, in this process."""
-    import tfnmt
-    from tfnmt.translation.shortlist import load_shortlist
-
-    models = [tfnmt.load(directory, "translator") for directory in work.models]
-    return Searcher(models, work.configuration, load_shortlist(work.shortlist) if work.shortlist else None)
-
-
 def translate_in_processes(
-    work: Work, windows: Iterable[Window], processes: int, advance: Callable[[int], None] | None = None
+    settings: ProcessSettings, windows: Iterable[Window], processes: int, advance: Callable[[int], None] | None = None
 ) -> Iterator[Translations]:
     """What `Searcher.translate` gives for each text of the windows, in order.
 
     Args:
-        work: what to translate with.
+        settings: what to translate with.
         windows: read as they are needed: two for each process at most.
         processes: how many.
         advance: called after each window with the number of its texts.
@@ -78,7 +69,7 @@ def translate_in_processes(
         return translations
 
     waiting: collections.deque[Future] = collections.deque()
-    with process_pool(processes, _begin, work) as pool:
+    with process_pool(processes, _begin, settings) as pool:
         for future in submitted(pool):
             waiting.append(future)
             if len(waiting) >= 2 * processes:
@@ -87,14 +78,15 @@ def translate_in_processes(
             yield from finished(waiting.popleft())
 
 
-def _begin(work):
+def _begin(settings):
     """In a process of the pool, before its first window."""
     global _searcher, _batch_size
     from tfnmt.devices import use_device
 
-    use_threads(work.threads)
-    use_device(work.device)
-    _searcher, _batch_size = load_searcher(work), work.batch_size
+    use_threads(settings.threads)
+    use_device(settings.device)
+    _searcher = load_searcher(settings.models, settings.configuration, settings.shortlist)
+    _batch_size = settings.batch_size
 
 
 def _translate(window):

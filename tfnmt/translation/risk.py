@@ -13,6 +13,7 @@ import tensorflow as tf
 from tfnmt.devices import on_cpu
 from tfnmt.search.constraints import ban_tokens
 from tfnmt.search.greedy import generate
+from tfnmt.search.step import NEG_INF
 from tfnmt.text.framing import decoder_inputs, labels
 from tfnmt.text.tokenizers import END, PADDING, START, Tokenizer
 from tfnmt.training.losses import word_losses
@@ -66,7 +67,7 @@ def expected_loss(log_p: tf.Tensor, losses: tf.Tensor, counted: tf.Tensor, sharp
     Returns:
         float [batch].
     """
-    q = tf.nn.softmax(tf.where(counted, sharpness * log_p, -1e9))
+    q = tf.nn.softmax(tf.where(counted, sharpness * log_p, NEG_INF))
     return tf.reduce_sum(q * tf.stop_gradient(losses), axis=1)
 
 

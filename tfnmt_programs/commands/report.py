@@ -35,7 +35,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     from tfnmt.classification.presets import ClassifierPreset
     from tfnmt.data.parallel import ParallelFiles
-    from tfnmt.files import atomic_write
+    from tfnmt.files import write_file
     from tfnmt.translation.presets import Preset
     from tfnmt_programs.report.report import report
     from tfnmt_programs.report.runs import read_runs
@@ -48,8 +48,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         if value and kind not in [run.kind for run in runs]:
             raise UserError(f"--{option} is for a {kind}, and none is named")
     page = report(runs, pairs, arguments.data, arguments.examples, arguments.beam_size)
-    with atomic_write(Path(arguments.output), "name another --output") as part:
-        part.write_text(page, encoding="utf-8")
+    write_file(Path(arguments.output), page, "name another --output")
     print(arguments.output, file=output)
     if arguments.picture:
         _draw(Path(arguments.output), arguments.picture)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tfnmt.errors import UserError
-from tfnmt.files import atomic_write, file_errors
+from tfnmt.files import file_errors, write_file
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import CHECKPOINTS
 from tfnmt_programs.command_process import parse_command, resumed, run_command
@@ -108,8 +108,7 @@ class RecipeRun:
         done = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
         if step not in done:
             do(step)
-            with atomic_write(path) as part:
-                part.write_text(json.dumps([*done, step], indent=1) + "\n", encoding="utf-8")
+            write_file(path, json.dumps([*done, step], indent=1) + "\n")
 
     def _convert(self, script):
         command = ["bash", "-euo", "pipefail", "-c", script]
@@ -128,8 +127,7 @@ class RecipeRun:
                 words += [word for setting in self.settings for word in _changed(options, setting)]
         printed = run_command(words, Path(*self._words(standard_input)) if standard_input else None)
         if output:
-            with atomic_write(Path(*self._words(output))) as part:
-                part.write_text(printed, encoding="utf-8")
+            write_file(Path(*self._words(output)), printed)
 
     def _words(self, command):
         words = _split(command)

@@ -10,7 +10,7 @@ from tfnmt.data.preparing.filters import REASONS
 from tfnmt.data.preparing.inputs import Input
 from tfnmt.data.preparing.parts import example, read_part
 from tfnmt.data.records import INDEX, VERSION
-from tfnmt.files import atomic_write, file_digest
+from tfnmt.files import file_digest, write_file
 from tfnmt.text.tokenizer_configuration import TextConfiguration
 
 
@@ -43,8 +43,7 @@ def write_index(directory: Path, parts: Path, inputs: Sequence[Input], text: Tex
         "counts": _counts(parts, inputs, filtered, shards),
         "lengths": _lengths(shards),
     }
-    with atomic_write(directory / INDEX) as part:
-        part.write_text(json.dumps(index, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_file(directory / INDEX, json.dumps(index, ensure_ascii=False) + "\n")
 
 
 def _counts(parts, inputs, filtered, shards):

@@ -14,7 +14,7 @@ import pyarrow as pa
 from tfnmt.data.preparing.configuration import FilterConfiguration
 from tfnmt.data.preparing.filters import REASONS, decode, outcomes
 from tfnmt.data.preparing.inputs import Input, Part, split_sides
-from tfnmt.files import atomic_write
+from tfnmt.files import atomic_write, write_file
 
 _SHOWN = 100
 """Characters of an example."""
@@ -51,8 +51,7 @@ def write_part(directory: Path, files: Input, part: Part, configuration: FilterC
         with atomic_write(directory / f"{part.name}.{name}.npy") as path, open(path, "wb") as file:
             np.save(file, array)
     description = {"name": part.name, "dropped": _count(files, part, lines, found)}
-    with atomic_write(directory / f"{part.name}.json") as path:
-        path.write_text(json.dumps(description, ensure_ascii=False), encoding="utf-8")
+    write_file(directory / f"{part.name}.json", json.dumps(description, ensure_ascii=False))
     return description
 
 

@@ -21,7 +21,7 @@ from tfnmt.data.preparing.inputs import Input, Part, read_parts
 from tfnmt.data.preparing.parts import write_part
 from tfnmt.data.preparing.sample import sample_of_part
 from tfnmt.data.progress import log_counts
-from tfnmt.files import atomic_write
+from tfnmt.files import atomic_write, write_file
 
 _LARGEST_BLOCK = 32 * 2**20
 """Bytes of a block on its way from one process to another."""
@@ -140,8 +140,7 @@ def _read(inputs: Sequence[Input], parts: Path, lines: int, batch: pa.Table) -> 
         if part.name not in done:
             values = {"input": files.number, **part._asdict()}
             yield pa.table({name: pa.array([value], _PART_TYPES[name]) for name, value in values.items()})
-    with atomic_write(parts / f"input-{files.number:05}.txt") as path:
-        path.write_text(str(number))
+    write_file(parts / f"input-{files.number:05}.txt", str(number))
 
 
 _PART_TYPES = {

@@ -19,7 +19,7 @@ from tfnmt.data.preparing.inputs import Input
 from tfnmt.data.progress import log_waiting
 from tfnmt.data.records import INDEX, ParallelRecords
 from tfnmt.errors import UserError
-from tfnmt.files import atomic_write, digest
+from tfnmt.files import digest, write_file
 from tfnmt.ray_start import ray_started
 from tfnmt.text.tokenizer_configuration import TextConfiguration
 from tfnmt.text.tokenizers import Tokenizer, make_tokenizers
@@ -82,8 +82,7 @@ def _begin(directory, inputs, preparation, tokenizers) -> bool:
         if (directory / INDEX).exists():
             raise UserError(f"{directory}: there are records already; name another --output")
         (directory / PARTS).mkdir(parents=True, exist_ok=True)
-        with atomic_write(path) as part:
-            part.write_text(json.dumps(description, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_file(path, json.dumps(description, indent=2, ensure_ascii=False) + "\n")
         return False
     try:
         before = dict(json.loads(path.read_text(encoding="utf-8")))
@@ -127,8 +126,7 @@ def _write_tokenizers(ray, directory, names, kept, preparation, tokenizers):
             tokenizers = make_tokenizers(preparation.text, *sides, preparation.shards.seed)
     for name, tokenizer in zip(("source", "target"), tokenizers, strict=True):
         for file, content in tokenizer.files(name).items():
-            with atomic_write(directory / file) as part:
-                part.write_bytes(content)
+            write_file(directory / file, content)
 
 
 def _remove_parts(directory):

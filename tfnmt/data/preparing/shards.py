@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from tfnmt.data.preparing.duplicates import read_duplicates
 from tfnmt.data.preparing.parts import read_part
-from tfnmt.files import atomic_write, file_digest
+from tfnmt.files import atomic_write, file_digest, write_file
 from tfnmt.text.tokenizers import Tokenizer
 
 _ENCODED_AT_ONCE = 2048
@@ -56,8 +56,7 @@ def write_shard(
         "duplicates": len(table) - len(rows),
         "lengths": [[*lengths, count, firsts[lengths]] for lengths, count in sorted(counts.items())],
     }
-    with atomic_write(directory / f"{name}.json") as part:
-        part.write_text(json.dumps(description), encoding="utf-8")
+    write_file(directory / f"{name}.json", json.dumps(description))
     return len(rows)
 
 
