@@ -1,5 +1,6 @@
 """What a user sees of a command: each test runs one, as a user would."""
 
+import logging
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tfnmt.commands.main import main
+from tfnmt.commands.run import logging_to_standard_error
 from tfnmt.commands.verbs import VERBS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -105,6 +107,16 @@ logging.getLogger("tfnmt.training.trainer").info("kept all %d pairs", 90)
 logging.getLogger("tfnmt.training.trainer").debug("nobody asked")
 logging.getLogger("other").info("nor for this")"""
     assert finish(start(body, env=WITHOUT_TENSORFLOW)) == (0, "", "kept all 90 pairs\n")
+
+
+def test_after_it_the_library_logs_as_before(capfd):
+    logger = logging.getLogger("tfnmt")
+    before = logger.level, logger.propagate, logger.handlers[:]
+    with logging_to_standard_error():
+        logger.info("shown")
+    assert (logger.level, logger.propagate, logger.handlers) == before
+    logger.info("not shown")
+    assert capfd.readouterr().err == "shown\n"
 
 
 def test_a_user_error_within_a_dataset_is_one_line_too(start):

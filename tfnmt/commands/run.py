@@ -124,6 +124,7 @@ def logging_to_standard_error() -> Iterator[None]:
     handler.setFormatter(logging.Formatter("%(message)s"))
     TerminalHandler.shown = handler if isinstance(handler, TerminalHandler) else None
     loggers = [logging.getLogger(name) for name in ("tfnmt", "tfnmt_programs")]
+    levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.INFO)
         logger.addHandler(handler)
@@ -134,9 +135,10 @@ def logging_to_standard_error() -> Iterator[None]:
         if TerminalHandler.shown:
             TerminalHandler.shown.draw("")
             TerminalHandler.shown = None
-        for logger in loggers:
+        for logger, level in zip(loggers, levels, strict=True):
             logger.removeHandler(handler)
             logger.propagate = True
+            logger.setLevel(level)
 
 
 def _user_message(error: Exception) -> str | None:
