@@ -1,7 +1,6 @@
 """SIGTERM, SIGHUP and Ctrl-C end what the program does in good order; a second one ends it at once."""
 
 import contextlib
-import os
 import signal
 import sys
 import threading
@@ -111,7 +110,7 @@ class StopSignals:
             return
         # Not now: here, too, it would be lost.
         signal.signal(self.received, lambda *_: self._again and self.end())
-        self._again = threading.Timer(AGAIN_SECONDS, os.kill, (os.getpid(), self.received))
+        self._again = threading.Timer(AGAIN_SECONDS, signal.pthread_kill, (threading.get_ident(), self.received))
         self._again.start()
 
     def end(self) -> NoReturn:
