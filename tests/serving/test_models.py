@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import weakref
+from pathlib import Path
 
 import grpc
 import pytest
@@ -357,6 +358,16 @@ def test_requests_are_answered_while_a_file_system_hangs(folder, monkeypatch):
 
     asyncio.run(main())
     assert in_time == [True, True]
+
+
+def test_folders_are_looked_for_where_requests_do_not_wait(folder, monkeypatch):
+    (folder / "a" / "3").mkdir()
+    (folder / "a" / "3" / "broken").touch()
+    is_dir, threads = Path.is_dir, []
+    monkeypatch.setattr(Path, "is_dir", lambda path: threads.append(threading.current_thread().name) or is_dir(path))
+    models = Models(folder, load_version)
+    asyncio.run(models.update())
+    assert models.states("a", 3) == {3: (State.END, "ValueError: broken")} and set(threads) == {"loader_0"}
 
 
 def test_the_newest_version_is_served(folder):

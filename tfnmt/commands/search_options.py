@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tfnmt.translation.search_configuration import SearchConfiguration
 
 BLEU_TOKENIZE = "13a"
-"""sacrebleu's own default."""
+"""The default, which is that of sacrebleu."""
 
 _OF_METHODS = {"beam": ("beam_size", "length_penalty"), "sample": ("temperature", "top_k", "top_p", "seed")}
 """Method -> options that mean nothing with another."""

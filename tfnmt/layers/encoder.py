@@ -32,6 +32,9 @@ class Encoder(keras.layers.Layer):
         embedding_dropout, state_dropout, output_dropout, summary_dropout: fractions dropped of s_i, of h in its product
             with U, of the states and of the summary in the result; one mask for all times (Gal & Ghahramani 2016,
             arXiv:1512.05287).
+
+    Raises:
+        ValueError: a cell that there is not, or no layers or units.
     """
 
     def __init__(

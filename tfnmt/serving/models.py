@@ -244,7 +244,8 @@ class Models:
             version = await self._in_loader(self._load_version, name, path)
         except Exception as error:  # a broken file makes TensorFlow raise errors of any type
             message = next(iter(str(error).strip().splitlines()), "")
-            reason = f"{type(error).__name__}: {message}" if path.is_dir() else "its folder went while it was loaded"
+            is_there = await self._in_loader(path.is_dir)
+            reason = f"{type(error).__name__}: {message}" if is_there else "its folder went while it was loaded"
             if (files, reason) == (refused_files, refused_reason):  # still no fingerprint: it has been told
                 return reason
             model.refused[number] = (files, reason)
