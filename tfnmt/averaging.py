@@ -84,7 +84,7 @@ def _write_card(model, directory, output, weights, command):
     _, paths = record.paths(directory)
     if is_translator:
         files = ParallelFiles(*paths)
-        compile_for_training(model, preset.training, total_steps=1)  # for its loss
+        compile_for_training(model, preset.training, total_updates=1)  # for its loss
         scores = dev_scoring(model, model, files)()
     else:
         files = evaluation_dataset(model.configuration, paths, preset.examples.broken_trees)

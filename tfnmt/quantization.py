@@ -19,7 +19,7 @@ class StoredWeights(tf.Module):
         precision: one of `PRECISIONS`. "none" keeps float32. "float16" halves the matrices. "int8" quarters them: each
             column (each row of an embedding, each output of a convolution) is int8 times a float32 scale of its own.
             Vectors stay float32.
-        levels: with "int8", the largest of a column, and minus the smallest.
+        levels: with "int8", the integer that the largest absolute value of a column becomes.
 
     Raises:
         UserError: there is no such precision.

@@ -21,7 +21,8 @@ _EXTRAS = {"markdown": "docs", "selenium": "docs", "PIL": "docs", "ray": "ray", 
 
 
 def import_tensorflow() -> None:
-    """Import TensorFlow, TensorFlow Text and Keras, showing what they say only if that fails."""
+    """Import TensorFlow, TensorFlow Text and Keras, showing what they say only if that fails. With
+    TF_CPP_MIN_LOG_LEVEL=0 that is left to the code which needs them: all they say is to be seen."""
     os.environ["KERAS_BACKEND"] = "tensorflow"
     limit_threads()
     if os.environ.get("TF_CPP_MIN_LOG_LEVEL") == "0":

@@ -43,9 +43,9 @@ PRINTING = {
 """Chromium's options: a page's number below it, and an outline of the headings."""
 
 
-def slug(heading: str, separator: str = "-") -> str:
+def slug(heading: str) -> str:
     """The anchor that a heading has on GitHub: lower case, no punctuation, hyphens for spaces."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", separator)
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def book_html(folder: str | Path, pages: Sequence[str] = PAGES) -> str:

@@ -16,15 +16,27 @@ def record_experiment(path: Path, experiment: dict[str, Any] | list[Any]) -> Non
         experiment: of lists, dictionaries and strings.
 
     Raises:
-        UserError: another experiment is written there.
+        UserError: another experiment is written there, or what is there is broken.
     """
     if not path.exists():
         write_file(path, json.dumps(experiment, indent=1) + "\n")
         return
-    recorded = json.loads(path.read_text(encoding="utf-8"))
+    recorded = read_record(path)
     if recorded != experiment:
         others = ""
         if isinstance(recorded, dict) and isinstance(experiment, dict):
             keys = dict.fromkeys([*recorded, *experiment])
             others = ", with other " + ", ".join(key for key in keys if recorded.get(key) != experiment.get(key))
         raise UserError(f"{path}: another experiment lies there{others}; name another --output")
+
+
+def read_record(path: Path) -> Any:
+    """What a .json file in an experiment's folder says.
+
+    Raises:
+        UserError: it is broken.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path}: is broken ({error}); name another --output") from error

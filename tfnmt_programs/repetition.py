@@ -20,7 +20,7 @@ from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import CHECKPOINTS, HISTORY, WEIGHTS
 from tfnmt.training.progress import read_history
 from tfnmt_programs.command_process import parse_command, resumed, run_command
-from tfnmt_programs.experiment_record import record_experiment
+from tfnmt_programs.experiment_record import read_record, record_experiment
 from tfnmt_programs.model_names import distinct_names
 
 Command = Sequence[str]
@@ -76,7 +76,7 @@ class Repetition:
                 of_evaluation = _numbers(run_command(self.evaluation_command(evaluation, seed)))
                 figures |= {f"{name}{of_which}": value for name, value in of_evaluation.items()}
             write_file(path, json.dumps(figures, indent=1) + "\n")
-        return json.loads(path.read_text(encoding="utf-8"))
+        return read_record(path)
 
     def training_command(self, seed: int | str) -> list[str]:
         """That of a seed, from its beginning."""
@@ -96,7 +96,7 @@ class Repetition:
 
     def _record_files(self, digests):
         path = self.folder / "files.json"
-        if path.exists() and json.loads(path.read_text(encoding="utf-8")).items() < digests.items():
+        if path.exists() and read_record(path).items() < digests.items():
             path.unlink()  # a file that was missing, so that an evaluation failed, is there by now
         record_experiment(path, digests)
 

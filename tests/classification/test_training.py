@@ -204,6 +204,13 @@ def test_a_number_of_dev_examples_needs_files_to_hold_them_out_of(files, tmp_pat
         train_classifier(tmp_path / "model", small("encoder=bag", "steps=1"), None, 5, resume=True)
 
 
+def test_training_files_without_dev_files_are_refused(files, tmp_path):
+    """And the sample corpus is not trained on in their place."""
+    for given in ((files[0], None), (None, files[1])):
+        with pytest.raises(UserError, match="dev_files=.*: allowed is files with training_files, or a number"):
+            train_classifier(tmp_path / "model", small("encoder=bag"), *given)
+
+
 def test_vectors_of_no_size_are_told_of_their_file(files, tmp_path):
     np.save(tmp_path / "w.npy", np.zeros([2, 0], np.float32))
     with pytest.raises(UserError, match=r"w.npy: holds float32 \[2, 0\]; it must be floats \[words, size\]; size is 1"):

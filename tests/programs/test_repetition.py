@@ -139,6 +139,16 @@ def test_seeds_with_another_folder_of_data_are_not_mixed_in(options, part, comma
         Repetition(tmp_path / "runs", training, [])
 
 
+def test_a_broken_record_is_one_line(commands, tmp_path):
+    Repetition(tmp_path, TRAINING, [])
+    for record in sorted(tmp_path.glob("*.json")):
+        whole = record.read_text()
+        record.write_text(whole[:-3])
+        with pytest.raises(UserError, match=rf"{record}: is broken .*; name another --output"):
+            Repetition(tmp_path, TRAINING, [])
+        record.write_text(whole)
+
+
 def test_a_file_that_was_missing_may_be_given_later(commands, tmp_path):
     source = tmp_path / "test.en"
     evaluation = [*EVALUATION, "--source", str(source)]

@@ -30,6 +30,7 @@ def test_two_devices_train_as_one_does(tmp_path):
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert list(found) == ["classifier", "translator"]
+    assert all(found.values())
     assert all(difference < 1e-5 for differences in found.values() for difference in differences.values()), found
 
 

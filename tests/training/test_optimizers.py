@@ -1,11 +1,13 @@
 """Learning rates at steps that can be computed by hand, and what an update is."""
 
 import math
+import re
 
 import keras
 import numpy as np
 import pytest
 
+from tfnmt.configuration import parse_overrides
 from tfnmt.errors import UserError
 from tfnmt.training import optimizers
 from tfnmt.training.configuration import OPTIMIZERS, TrainingConfiguration
@@ -16,9 +18,9 @@ INPUTS = np.random.default_rng(0).normal(size=(8, 3)).astype(np.float32)
 LABELS = np.random.default_rng(1).normal(size=(8, 2)).astype(np.float32)
 
 
-def rates(steps, total_steps=100, **options):
+def rates(steps, total_updates=100, **options):
     """The learning rates of updates number 0, 1, ... of the list."""
-    optimizer = make_optimizer(TrainingConfiguration(**{"learning_rate": 0.8} | options), total_steps)
+    optimizer = make_optimizer(TrainingConfiguration(**{"learning_rate": 0.8} | options), total_updates)
     found = []
     for step in steps:
         optimizer.iterations.assign(step)
@@ -49,7 +51,9 @@ def test_schedules(options, expected):
 
 
 def test_a_warm_up_longer_than_the_run():
-    np.testing.assert_allclose(rates([0, 5], total_steps=3, schedule="cosine", warmup_steps=10), [0.0, 0.4], rtol=1e-6)
+    np.testing.assert_allclose(
+        rates([0, 5], total_updates=3, schedule="cosine", warmup_steps=10), [0.0, 0.4], rtol=1e-6
+    )
 
 
 def test_a_run_has_an_update_for_every_accumulation_until_its_last_epoch_or_step():
@@ -273,7 +277,7 @@ def test_a_model_with_an_optimizer_that_was_added_is_saved_and_loaded(monkeypatc
 def test_the_norm_that_is_kept_is_finite_where_squares_overflow():
     """Such a gradient changes nothing; the run goes on. One that is not a number stays so, and is found."""
     weight = keras.Variable([1.0, 2.0])
-    optimizer = make_optimizer(TrainingConfiguration(optimizer="sgd", clip_norm=1.0), total_steps=10)
+    optimizer = make_optimizer(TrainingConfiguration(optimizer="sgd", clip_norm=1.0), total_updates=10)
     optimizer.apply([np.full(2, 1e20, np.float32)], [weight])
     assert float(optimizer.gradient_norm) == np.finfo(np.float32).max
     np.testing.assert_array_equal(weight, [1.0, 2.0])
@@ -320,5 +324,7 @@ def test_updates_with_a_growing_momentum_by_hand(nesterov):
 
 @pytest.mark.parametrize("key, value", [("momentum", 0.9), ("nesterov", True), ("momentum_steps", 5)])
 def test_momentum_needs_an_optimizer_that_has_it(key, value):
-    with pytest.raises(UserError, match=f"{key}=.*allowed is"):
+    with pytest.raises(UserError, match=f"{key}=.*allowed is") as caught:
         TrainingConfiguration(**{key: value})
+    allowed = re.search(r"allowed is (\S+)", str(caught.value))[1]
+    assert parse_overrides([f"{key}={allowed}"], TrainingConfiguration()) == (TrainingConfiguration(),)

@@ -25,6 +25,7 @@ from tfnmt.training import callbacks
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.optimizers import make_optimizer
+from tfnmt.training.replicas import Replicas
 from tfnmt.training.run import TrainingRun
 from tfnmt.training.run_lock import lock_directory
 from tfnmt.training.trainer import train
@@ -171,6 +172,23 @@ def test_a_signal_ends_a_run_with_what_it_has_trained(moment, whole, tmp_path, m
     for value, expected in zip(model.get_weights(), whole[1], strict=True):
         np.testing.assert_array_equal(value, expected)
     assert newest_checkpoint(tmp_path)[0] == newest_checkpoint(whole[0])[0]
+
+
+def test_a_signal_that_comes_while_processes_agree_counts_after_the_next_batch(tmp_path, monkeypatch):
+    """They agree on 0, since none had a signal when it was asked."""
+    agreed = []
+
+    def agree(replicas, number):
+        agreed.append(number)
+        if len(agreed) == 2:
+            signal.raise_signal(signal.SIGTERM)
+        return number
+
+    with monkeypatch.context() as context, pytest.raises(InterruptedBySignal), StopSignals() as signals:
+        context.setattr(Replicas, "agree", agree)
+        start(tmp_path, session={"signals": signals}, **HARDEST)
+    assert agreed == [0, 0, signal.SIGTERM]
+    assert checkpoint_names(tmp_path / "checkpoints")[0] == "step-3"
 
 
 def test_the_checkpoint_before_an_epochs_last_batch_is_not_one_of_those_kept(whole):

@@ -7,7 +7,9 @@ import tensorflow as tf
 from tests.translation.test_searcher import SOURCES, TARGETS, TEXTS, made, texts_of
 from tfnmt.errors import UserError
 from tfnmt.layers import int8, int8_timing
+from tfnmt.layers.cells import GRUCell
 from tfnmt.layers.int8 import Int8Matrix, require_int8, weight_levels
+from tfnmt.layers.registry import CELLS
 from tfnmt.quantization import StoredWeights
 from tfnmt.translation import int8_weights
 from tfnmt.translation.ensemble import Ensemble
@@ -122,6 +124,17 @@ def test_no_value_is_beyond_its_bound_where_all_states_are_as_large_as_can_be(op
     with int8_weights.Int8Weights([model]).in_use([model]):
         model({"source": tf.constant([[5, 6, 3]]), "target": tf.constant([[2, 5]])})
     assert len(shares) > 10 and max(shares) <= 1 + 1e-5
+
+
+def test_states_without_a_bound_are_refused(monkeypatch):
+    """int8 would cut what is beyond ±1."""
+
+    class Unbounded(GRUCell):
+        is_bounded = False
+
+    monkeypatch.setitem(CELLS, "unbounded", Unbounded)
+    with pytest.raises(UserError, match="precision=int8: allowed is float32 or bfloat16 with cell=unbounded, whose"):
+        made(cell="unbounded").translate(["a dog"], precision="int8")
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam"])

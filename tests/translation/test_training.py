@@ -137,6 +137,13 @@ def refusal(directory, preset, training_files, dev_files, resume=False):
     return str(caught.value)
 
 
+def test_training_files_without_dev_files_are_refused(files, tmp_path):
+    """And the sample corpus is not trained on in their place."""
+    for given in ((files[0], None), (None, files[1])):
+        message = refusal(tmp_path / "model", small(), *given)
+        assert "dev_files=" in message and "allowed is files with training_files, or a number to hold out" in message
+
+
 def test_files_that_nothing_can_be_learned_from(files, tmp_path):
     training, dev = files
     empty = write(tmp_path / "empty", [])

@@ -1,12 +1,12 @@
 """Doing a task with every line of a corpus."""
 
-import glob
 from collections.abc import Sequence
 from pathlib import Path
 
 from tfnmt.corpus.folder import open_folder
 from tfnmt.corpus.pool import finished
 from tfnmt.corpus.tasks import Task
+from tfnmt.data.lines import matching_files
 from tfnmt.data.progress import log_counts
 from tfnmt.errors import UserError
 from tfnmt.ray_start import ray_started
@@ -52,10 +52,7 @@ def find_inputs(patterns: Sequence[str], output: str | Path) -> list[Path]:
     """
     found: dict[str, Path] = {}
     for pattern in patterns:
-        paths = [pattern] if Path(pattern).is_file() else sorted(filter(Path.is_file, map(Path, glob.glob(pattern))))
-        if not paths:
-            raise UserError(f"{pattern}: no file matches")
-        for path in map(Path, paths):
+        for path in matching_files(pattern):
             other = found.setdefault(path.name, path)
             if other.resolve() != path.resolve():
                 raise UserError(f"{other} and {path}: files of the same name would have the same output; rename one")

@@ -1,6 +1,7 @@
 """The lines of text files, plain, .gz or .zst, and of standard input: streamed, without TensorFlow."""
 
 import contextlib
+import glob
 import gzip
 import io
 import itertools
@@ -18,6 +19,18 @@ BYTE_ORDER_MARK = "\ufeff"
 _GZIP_LEVEL = 6
 
 Item = TypeVar("Item")
+
+
+def matching_files(pattern: str) -> list[Path]:
+    """The file of that name; or else those that match it as a glob, in order.
+
+    Raises:
+        UserError: there is none.
+    """
+    files = [Path(pattern)] if Path(pattern).is_file() else sorted(filter(Path.is_file, map(Path, glob.glob(pattern))))
+    if not files:
+        raise UserError(f"{pattern}: no file matches")
+    return files
 
 
 def read_lines(path: str | Path) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """How large the values become that a translator's matrices are multiplied with: the scales of products in int8.
 
-No text is needed to know it. A state of a GRU or an LSTM is within ±1, and so are means of such states and what comes
-out of tanh; where layers are added to their inputs, the bounds are added. Words' vectors are rows of a given table.
-Maxout has no bound.
+No text is needed to know it. A state of a GRU or an LSTM is within ±1 (`Cell.is_bounded`), and so are means of such
+states and what comes out of tanh; where layers are added to their inputs, the bounds are added. Words' vectors are rows
+of a given table. Maxout has no bound.
 """
 
 import keras

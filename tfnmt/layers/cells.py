@@ -31,6 +31,8 @@ class Cell(keras.layers.Layer):
     """How many blocks of `units` columns W and U have."""
     number_of_states: int
     """1: h alone. 2: h and the memory c."""
+    is_bounded: bool = False
+    """Whether h is within ±1 if it was before, without which there are no products in int8."""
 
     def __init__(self, units: int, layer_normalization: bool = False, **options: Any):
         super().__init__(**options)
@@ -122,6 +124,7 @@ class GRUCell(Cell):
 
     gates = 3
     number_of_states = 1
+    is_bounded = True
 
     def step(self, projected: tf.Tensor, states: Tensors, invariants: LoopInvariants) -> Tensors:
         """(h,) → (h',), each [batch, units]; `projected` is sW + b, [batch, 3 · units], blocks r, u, h̃."""
@@ -147,6 +150,7 @@ class LSTMCell(Cell):
 
     gates = 4
     number_of_states = 2
+    is_bounded = True
 
     def step(self, projected: tf.Tensor, states: Tensors, invariants: LoopInvariants) -> Tensors:
         """(h, c) → (h', c'), each [batch, units]; `projected` is sW + b, blocks i, f, o, g of [batch, units]."""

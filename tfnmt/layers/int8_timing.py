@@ -18,7 +18,8 @@ MARGIN = 1.1
 
 
 def is_faster_in_float32(matrix: Int8Matrix) -> bool:
-    """Whether this machine multiplies `ROWS` rows with a matrix faster in float32 than in int8, by a tenth at least."""
+    """Whether this machine multiplies `ROWS` rows with a matrix faster in float32 than in int8, by a tenth at least, as
+    a processor's time tells: commands run each product on one thread."""
     columns = matrix.columns(tf.range(matrix.shape[1]))
     in_float32 = functools.partial(tf.matmul, b=columns)
     products = [_repeated(multiply, matrix.shape[0]) for multiply in (matrix.multiply, in_float32)]

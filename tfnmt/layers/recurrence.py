@@ -82,7 +82,9 @@ def recur(
 
         def gradient(*d_results):
             d_outputs, d_last = d_results[: len(outputs)], d_results[len(outputs) :]
-            return tf.nest.flatten(_backward(masked_step, *arguments_, saved, d_outputs, d_last, time, order))
+            inputs, _, weights, constants = arguments_
+            gradients = _backward(masked_step, inputs, weights, constants, saved, d_outputs, d_last, time, order)
+            return tf.nest.flatten(gradients)
 
         return (*outputs, *last), gradient
 
@@ -122,7 +124,7 @@ def _forward(step, inputs, states, weights, constants, output_sizes, time, order
     return _stack(outputs), states, _stack(saved)
 
 
-def _backward(step, inputs, states, weights, constants, saved, d_outputs, d_states, time, order):
+def _backward(step, inputs, weights, constants, saved, d_outputs, d_states, time, order):
     """The gradients of inputs, first states, weights and constants, given those of the outputs and the last states."""
     sequences = {"inputs": inputs, "d_outputs": d_outputs, **saved}
     transposed = {name: tf.linalg.matrix_transpose(weight) for name, weight in weights.items()}

@@ -55,19 +55,21 @@ class CheckpointCallback(keras.callbacks.Callback):
         self.count_seconds()
         self.run.check_directory()
         left, signals = self.run.batches_left(self.progress), self.run.signals
-        signals.received = self.run.replicas.agree(signals.received or self.run.replicas.outside_signal())
+        # Not written to `received` if it is 0: a signal that comes while the processes agree is for the next batch.
+        agreed = self.run.replicas.agree(signals.received or self.run.replicas.outside_signal())
         if left == 0:
             if self.progress.steps == self.configuration.steps:
                 self.model.stop_training = True
             return  # there is a checkpoint after the dev scores
         is_due = self.progress.steps % self.configuration.checkpoint_steps == 0
         # One before the last batch, so that little is lost when a signal or a kill ends the run amid the dev scores.
-        if is_due or left == 1 or signals.received:
+        if is_due or left == 1 or agreed:
             self.save_metrics()
             self.save(passing=not is_due)
         else:
             signals.deferred = True
-        if signals.received:
+        if agreed:
+            signals.received = agreed
             signals.end()
 
     def finish_epoch(self) -> None:

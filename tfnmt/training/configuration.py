@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from tfnmt.configuration import Configuration, KeyOf, require
+from tfnmt.configuration import Configuration, KeyOf, require, setting_text
 from tfnmt.registry import Registry
 
 OPTIMIZERS = Registry(
@@ -114,11 +114,8 @@ class TrainingConfiguration(Configuration):
         has_momentum = self.optimizer in ("sgd", "rmsprop")
         require(self.momentum == 0 or has_momentum, "momentum", self.momentum, f"0 with optimizer={self.optimizer}")
         for key in ("nesterov", "momentum_steps"):
-            needs = "off without optimizer=sgd and a momentum"
-            require(
-                not getattr(self, key) or (self.optimizer == "sgd" and self.momentum > 0),
-                key,
-                getattr(self, key),
-                needs,
-            )
+            value = getattr(self, key)
+            is_used = self.optimizer == "sgd" and self.momentum > 0
+            off = setting_text(type(self).model_fields[key].default)
+            require(not value or is_used, key, value, f"{off} without optimizer=sgd and a momentum")
         return self

@@ -125,8 +125,8 @@ class SGD(OptimizerInternals, keras.optimizers.SGD):
         return super().get_config() | {"momentum_steps": self.momentum_steps}
 
 
-def make_optimizer(configuration: TrainingConfiguration, total_steps: int) -> keras.optimizers.Optimizer:
-    """The optimizer that a configuration asks for; `total_steps` is how many updates a cosine schedule spans.
+def make_optimizer(configuration: TrainingConfiguration, total_updates: int) -> keras.optimizers.Optimizer:
+    """The optimizer that a configuration asks for; `total_updates` is how many updates a cosine schedule spans.
 
     Its class is that of the registry, or one derived from it by `OptimizerInternals`, without which Keras would count
     batches for updates, and sum the gradients of several replicas twice.
@@ -144,7 +144,7 @@ def make_optimizer(configuration: TrainingConfiguration, total_steps: int) -> ke
     if configuration.optimizer == "muon" and configuration.mixed_precision:
         options["iterations_dtype"] = "bfloat16"
     cls = OPTIMIZERS[configuration.optimizer]
-    return _with_internals(cls)(_learning_rate(configuration, total_steps), **options)
+    return _with_internals(cls)(_learning_rate(configuration, total_updates), **options)
 
 
 @functools.cache
@@ -157,10 +157,10 @@ def _with_internals(cls):
     return type(cls.__name__, (OptimizerInternals, cls), names)
 
 
-def _learning_rate(configuration, total_steps):
+def _learning_rate(configuration, total_updates):
     highest, warmup = configuration.learning_rate, configuration.warmup_steps
     if configuration.schedule == "cosine":
-        falling = max(1, total_steps - warmup)
+        falling = max(1, total_updates - warmup)
         if not warmup:
             return keras.optimizers.schedules.CosineDecay(highest, falling)
         return keras.optimizers.schedules.CosineDecay(0.0, falling, warmup_target=highest, warmup_steps=warmup)

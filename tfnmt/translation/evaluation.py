@@ -29,6 +29,14 @@ def evaluate_translator(
 ) -> tuple[dict[str, Any], list[str]]:
     """Every figure of a translator on files of sentence pairs.
 
+    Args:
+        model: the translator.
+        files: sources and references.
+        beam_size: of the search; 1 is greedy.
+        batch_size: sentences in a batch.
+        length_penalty: of the search, see `SearchConfiguration`.
+        tokenize, lowercase: sacrebleu's, of BLEU, chrF and TER.
+
     Returns:
         (figures, translations): a dictionary with the `teacher_forced_figures`, "bleu", "chrf" and "ter" of the
         translations with their signatures, "sentences" and "sentences_per_second" of the search; and the list of

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import keras
 import tensorflow as tf
 
+from tfnmt.configuration import require
 from tfnmt.files import digest
 from tfnmt.layers.bounds import Bounds, decoder_bounds, encoder_bounds
 from tfnmt.layers.int8 import LEVELS, Int8Matrix, int8_matrices, weight_levels
@@ -34,7 +35,7 @@ class Int8Weights(StoredWeights):
         levels: the largest int8 of a weight, the largest with which this machine's products are exact.
 
     Raises:
-        UserError: this machine has no products in int8.
+        UserError: this machine has no products in int8, or the states of a model's cell have no known bound.
     """
 
     def __init__(self, models: Sequence[keras.Model], float32_products: Sequence[tuple[int, int]] = ()):
@@ -42,6 +43,9 @@ class Int8Weights(StoredWeights):
         super().__init__(models, "int8", self.levels)
         bounds: Bounds = {}
         for model in models:
+            bounded = all(cell.is_bounded for cell in model.encoder.cells)
+            without = f"float32 or bfloat16 with cell={model.configuration.cell}, whose states may exceed ±1"
+            require(bounded, "precision", "int8", f"{without} (Cell.is_bounded)")
             bounds |= encoder_bounds(model.encoder) | decoder_bounds(model.decoder, model.encoder)
         # (bound or None,) of a matrix that is multiplied in int8; None of any other weight.
         of_weights = (id(weight) for model in models for weight in model.weights)

@@ -154,6 +154,8 @@ def _record(directory, training_files, dev_files, resuming, command):
         training_files, dev_files = (
             ParallelFiles(*paths) for paths in split_pairs(training_files.paths(), dev_files, directory / SPLIT)
         )
+    both = (training_files is None) == (dev_files is None)
+    require(both, "dev_files", dev_files, "files with training_files, or a number to hold out of them; none without")
     if training_files is None or dev_files is None:
         with file_errors(directory):
             sample = write_sample(directory / SAMPLE)
@@ -165,10 +167,10 @@ def _record(directory, training_files, dev_files, resuming, command):
     return RunRecord.of(directory, training_files.paths(), dev_files.paths(), command=command)
 
 
-def compile_for_training(model: Translator, configuration: TrainingConfiguration, total_steps: int) -> None:
-    """`model.compile` as a configuration asks for; `total_steps` is how many updates a cosine schedule spans."""
+def compile_for_training(model: Translator, configuration: TrainingConfiguration, total_updates: int) -> None:
+    """`model.compile` as a configuration asks for; `total_updates` is how many updates a cosine schedule spans."""
     model.compile(
-        optimizer=make_optimizer(configuration, total_steps),
+        optimizer=make_optimizer(configuration, total_updates),
         loss=MaskedCrossEntropy(configuration.label_smoothing, configuration.loss_mean),
         metrics=[Perplexity(), TokenAccuracy()],
     )

@@ -23,7 +23,8 @@ from tfnmt.text.tokenizers import Tokenizer
 
 _PAIRS_AT_ONCE = 1000
 _LINKED_AT_ONCE = 2_000_000
-"""Links looked at in one go, which takes 100 MB. Pairs with more are left out."""
+"""Links after which a piece of the corpus ends: fewer than twice as many are looked at in one go, which takes 100 to
+200 MB. Pairs with more are left out."""
 MOST_LINKS = 64_000_000
 """Links that are kept, which take 16 to 40 bytes each: all, if the vocabularies allow no more; or else, of those that
 occur, an equal share of every source word."""
@@ -178,7 +179,7 @@ class _LinkCounts:
 
 
 def _pieces(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """The same pairs, with `_LINKED_AT_ONCE` links at most in a piece."""
+    """The same pairs, with fewer than twice `_LINKED_AT_ONCE` links in a piece."""
     for chunk in chunks:
         links = chunk[0].lengths * chunk[1].lengths
         fits = links <= _LINKED_AT_ONCE

@@ -127,7 +127,7 @@ def our_model(options: Namespace, tokenizer: WordTokenizer, micro_batches: int |
         micro_batches=micro_batches or options.micro_batches,
     )
     model = Classifier(configuration, tokenizer)
-    model.compile(make_optimizer(TRAINING, total_steps=1))
+    model.compile(make_optimizer(TRAINING, total_updates=1))
     return model
 
 

@@ -8,7 +8,7 @@ import keras
 from matplotlib.figure import Figure
 
 from tfnmt.errors import UserError
-from tfnmt.inspection.figures import COLORS, new_figure
+from tfnmt.inspection.figures import color_and_marker, new_figure
 from tfnmt.tensorflow_start import process_pool
 from tfnmt_programs.benchmarks.classifier_training import SEED, our_model
 from tfnmt_programs.benchmarks.timed_fit import timed_fit
@@ -66,7 +66,8 @@ def draw_growth(rows_of_encoders: Mapping[str, Sequence[Row]], pairs: int) -> Fi
     of_time, of_memory = figure.subplots(1, 2)
     for i, (name, rows) in enumerate(rows_of_encoders.items()):
         lengths, seconds, grown = zip(*rows, strict=True)
-        style = {"marker": "os^D"[i % 4], "color": COLORS[i % len(COLORS)], "label": name}
+        color, marker = color_and_marker(i)
+        style = {"marker": marker, "color": color, "label": name}
         of_time.plot(lengths, [1000 * value for value in seconds], **style)
         of_memory.plot(lengths, [value / 1e6 for value in grown], **style)
     for axes, what in ((of_time, "a training step, ms"), (of_memory, "memory it takes, MB")):

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfnmt.commands.run import environment_with
 from tfnmt.errors import UserError
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import CHECKPOINTS, HISTORY
 from tfnmt.training.progress import read_history
-from tfnmt_programs.soak.training import environment
 from tfnmt_programs.soak.workers import WorkerGroup
 
 
@@ -69,10 +69,10 @@ def _train(what, workers, pinned):
         raise UserError(f"{workers} workers: there are {len(processors)} processors")
     if workers == 1 and what["strategy"] == "none":
         pinning = ["taskset", "-c", str(processors[0])] if processors else []
-        done = subprocess.run([*pinning, *command], env=environment(), stdout=subprocess.PIPE, text=True)
+        done = subprocess.run([*pinning, *command], env=environment_with(), stdout=subprocess.PIPE, text=True)
         output, status = done.stdout, done.returncode
     else:
-        with WorkerGroup(command, environment(), workers, random.Random(0), processors, subprocess.PIPE) as group:
+        with WorkerGroup(command, environment_with(), workers, random.Random(0), processors, subprocess.PIPE) as group:
             output, status = group.processes[0].communicate()[0].decode(), group.wait()
     if status:
         raise UserError(f"the training ended with status {status}: {' '.join(command)}")

@@ -23,7 +23,7 @@ import numpy as np
 import tensorflow as tf
 
 import tfnmt
-from tfnmt.data.parallel import read_lines
+from tfnmt.data.lines import read_lines
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizer import SPECIAL_TOKENS
 from tfnmt.text.tokenizers import END

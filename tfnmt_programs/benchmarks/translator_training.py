@@ -96,7 +96,7 @@ def compare_training(files: ParallelFiles, options: Namespace) -> dict[str, Any]
     start_training, peer_counts = PEERS[options.peer]
     with start_training(model, batches, TRAINING.learning_rate, SEED, options) as peer:
         theirs = peer.answer()
-        compile_for_training(model, TRAINING, total_steps=1)
+        compile_for_training(model, TRAINING, total_updates=1)
         first_step, train = timed_fit(model, batches)
         train(), peer.ask()  # every shape once, before the clock runs
         rates = alternate(

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from tfnmt.inspection.figures import COLORS, new_figure, plain_text
+from tfnmt.inspection.figures import color_and_marker, new_figure, plain_text
 from tfnmt.translation.bleu import translation_scores
 
 Row = tuple[str, int, float]
@@ -45,8 +45,8 @@ def draw_bleu_by_length(rows_of_models: Mapping[str, Sequence[Row]]) -> Figure:
     axes = figure.add_subplot(xlabel="words in the source sentence (and how many sentences)", ylabel="BLEU")
     lines = []
     for i, rows in enumerate(rows_of_models.values()):
-        color = COLORS[i % len(COLORS)]
-        lines += axes.plot([bleu for _, _, bleu in rows], marker="os^Dv"[i % 5], color=color)
+        color, marker = color_and_marker(i)
+        lines += axes.plot([bleu for _, _, bleu in rows], marker=marker, color=color)
     labels = [f"{label}\n({count})" for label, count, _ in next(iter(rows_of_models.values()))]
     axes.set_xticks(range(len(labels)), labels)
     axes.set_ylim(bottom=0)

@@ -145,7 +145,7 @@ def _training_of_translator(name, configuration, training=_TRAINING, replicas=ON
     def trace():
         model = untrained_translator(configuration, VOCABULARY)
         model.product_dtype = "bfloat16" if training.mixed_precision else None
-        compile_for_training(model, training, total_steps=100)
+        compile_for_training(model, training, total_updates=100)
         model.replicas = replicas
         return _step(model, {"source": _matrix(), "target": _matrix()}, _matrix())
 

@@ -12,7 +12,7 @@ from tfnmt.files import file_errors, write_file
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import CHECKPOINTS
 from tfnmt_programs.command_process import parse_command, resumed, run_command
-from tfnmt_programs.experiment_record import record_experiment
+from tfnmt_programs.experiment_record import read_record, record_experiment
 from tfnmt_programs.recipes.recipe import Recipe
 
 DONE, SETTINGS = "done.json", "settings.json"
@@ -97,7 +97,7 @@ class RecipeRun:
             "commands": list(self.recipe.commands),
         }
         path = self.folder / SETTINGS
-        if path.exists() and isinstance(json.loads(path.read_text(encoding="utf-8")), list):
+        if path.exists() and isinstance(read_record(path), list):
             record_experiment(path, self.settings)  # it was begun when they alone were recorded
         else:
             record_experiment(path, experiment)
@@ -105,7 +105,7 @@ class RecipeRun:
     def _once(self, step, do):
         """Do a step, unless it is noted as done."""
         path = self.folder / DONE
-        done = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+        done = read_record(path) if path.exists() else []
         if step not in done:
             do(step)
             write_file(path, json.dumps([*done, step], indent=1) + "\n")

@@ -5,7 +5,6 @@ every tensor of its model and of its last checkpoint is compared, bit by bit, wi
 """
 
 import logging
-import os
 import random
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import tfnmt
+from tfnmt.commands.run import environment_with
 from tfnmt.errors import UserError
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import CHECKPOINTS
@@ -56,7 +55,7 @@ def soak(case: str, folder: Path, kills: int, seed: int, workers: int = 1) -> di
     chosen = random.Random(seed)
 
     def start(command):
-        return WorkerGroup([*command, "--strategy", "multiworker"], environment(), workers, chosen)
+        return WorkerGroup([*command, "--strategy", "multiworker"], environment_with(), workers, chosen)
 
     # A worker that is killed before the workers have met is waited for, like one that is late.
     ends_within = CONNECTS_WITHIN + ENDS_WITHIN
@@ -140,10 +139,4 @@ def _check_end(command, status):
 
 
 def _started(command):
-    return subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-def environment() -> dict[str, str]:
-    """That of a process which uses the same tfnmt as this one, also from a checkout."""
-    path = [str(Path(tfnmt.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(path)}
+    return subprocess.Popen(command, env=environment_with(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -7,12 +7,12 @@ import io
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from glob import glob
 from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
 
+from tfnmt.data.lines import matching_files
 from tfnmt.errors import UserError
 
 # What is left of a .tsv without these is a TAB and an end for each line: looking at the lines one by one is slow.
@@ -103,13 +103,8 @@ def split_sides(part: Part) -> tuple[list[bytes], list[bytes]]:
 
 
 def _find(patterns):
-    found = []
-    for pattern in patterns:
-        files = [pattern] if Path(pattern).is_file() else sorted(file for file in glob(pattern) if Path(file).is_file())
-        if not files:
-            raise UserError(f"{pattern}: no file matches")
-        found += [str(Path(file).absolute()) for file in files]  # for processes that run elsewhere
-    return found
+    # Absolute, for processes that run elsewhere.
+    return [str(path.absolute()) for pattern in patterns for path in matching_files(pattern)]
 
 
 def _lines(file: str) -> Iterator[bytes]:

@@ -68,8 +68,8 @@ class Task(ABC):
     def write_sample(self, directory: str | Path, seed: int = 0) -> dict[str, Path]:
         """Writes a small corpus in the format of the task's own files, which a tree model learns within a minute.
 
-        No example occurs twice, neither within a file nor in both. The dev file has those that were drawn last, and so
-        less of the kinds that are few: they are in the other file by then.
+        No example occurs twice, neither within a file nor in both. The dev file has those that were drawn last: fewer
+        of the kinds of which there are few examples, since most of these are in the training file by then.
 
         Returns:
             The files: {"train": path, "dev": path}.
