@@ -153,7 +153,7 @@ def _record(directory, preset, training_files, dev_files, vectors, resuming, com
         training_files, dev_files = split_examples(training_files, dev_files, directory / SPLIT, headers)
     both = (training_files is None) == (dev_files is None)
     require(both, "dev_files", dev_files, "files with training_files, or a number to hold out of them; none without")
-    if training_files is None or dev_files is None:
+    if training_files is None:
         with file_errors(directory):
             sample = TASKS[preset.model.task].write_sample(directory / SAMPLE)
         training_files, dev_files = [sample["train"]], [sample["dev"]]

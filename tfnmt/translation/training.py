@@ -65,9 +65,9 @@ def train_translator(
         directory: the model directory.
         preset: all that the run depends on, but the data.
         training_files, dev_files: sentence pairs; for training, records too, whose tokenizers and `text`, like those
-            of a model to begin with (key `initial`), take the place of the preset's. None: the sample corpus, which is
-            written to DIRECTORY/sample; of a resumed run, its own. A number in the place of dev files: so many of the
-            training pairs are held out, in files in DIRECTORY/split.
+            of a model to begin with (key `initial`), take the place of the preset's. None, for both: the sample corpus,
+            which is written to DIRECTORY/sample; of a resumed run, its own. A number in the place of dev files: so many
+            of the training pairs are held out, in files in DIRECTORY/split.
         resume: go on with the run in the directory. `preset` must be `started_preset` of it; only how long the run is,
             and how often it is saved, may have changed.
         make_callbacks: gives further Keras callbacks for the run of a model, scored on these dev files.
@@ -156,7 +156,7 @@ def _record(directory, training_files, dev_files, resuming, command):
         )
     both = (training_files is None) == (dev_files is None)
     require(both, "dev_files", dev_files, "files with training_files, or a number to hold out of them; none without")
-    if training_files is None or dev_files is None:
+    if training_files is None:
         with file_errors(directory):
             sample = write_sample(directory / SAMPLE)
         training_files, dev_files = (
