@@ -1,8 +1,15 @@
 """What a graph is told of shapes."""
 
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
+
+
+def function_of_texts(function: Callable, *names: str) -> tf.types.experimental.PolymorphicFunction:
+    """A function of texts as a graph: each of its inputs is string [rows], and has the name that a client gives it."""
+    signature = [tf.TensorSpec([None], tf.string, name) for name in names]
+    return tf.function(function, input_signature=signature, autograph=False)
 
 
 def any_rows(tensors: Any) -> Any:

@@ -7,6 +7,7 @@ import tensorflow as tf
 from tfnmt.classification.classifier import Classifier
 from tfnmt.devices import on_cpu
 from tfnmt.quantization import StoredWeights
+from tfnmt.shapes import function_of_texts
 from tfnmt.text.brackets import PAD
 from tfnmt.text.graph_brackets import (
     NO_TREE,
@@ -85,9 +86,9 @@ class ClassifierServable(tf.Module):
             self.documentation["parse"] = {"inputs": {"text": text}, "outputs": _PARSES}
             methods["parse"] = self._parse
         self._untracked.functions = {
-            name: _traced(method, *self.documentation[name]["inputs"]) for name, method in methods.items()
+            name: function_of_texts(method, *self.documentation[name]["inputs"]) for name, method in methods.items()
         }
-        check = _traced(self._check, "text")
+        check = function_of_texts(self._check, "text")
         self.checks = {name: dict.fromkeys(self.documentation[name]["inputs"], check) for name in methods}
         self.limits = dict.fromkeys(methods, _LIMITS)
 
@@ -158,8 +159,3 @@ class ClassifierServable(tf.Module):
     def _rewritten(self, text):
         """The text as the model reads it."""
         return brackets_as_words(text) if self._untracked.model.configuration.brackets_as_words else text
-
-
-def _traced(method, *inputs):
-    specifications = [tf.TensorSpec([None], tf.string, name) for name in inputs]
-    return tf.function(method, input_signature=specifications, autograph=False)

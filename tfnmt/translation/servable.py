@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfnmt.configuration import require
 from tfnmt.quantization import StoredWeights
+from tfnmt.shapes import function_of_texts
 from tfnmt.text.framing import truncate
 from tfnmt.text.tokenizers import PADDING
 from tfnmt.translation.ensemble import Ensemble
@@ -74,17 +75,19 @@ class TranslatorServable(tf.Module):
         )
         if self._multiplies_in_int8:
             self.options["int8_levels"] = self.weights.levels
-        self._untracked.best = _traced(lambda text: self._find(searcher, text), "text")
-        self._untracked.completed = _traced(
+        self._untracked.best = function_of_texts(lambda text: self._find(searcher, text), "text")
+        self._untracked.completed = function_of_texts(
             lambda text, prefix: self._find(with_attention, text, prefix), "text", "prefix"
         )
-        self._untracked.alternatives = _traced(
+        self._untracked.alternatives = function_of_texts(
             lambda text, prefix: self._find(one_by_one, text, prefix, alternatives=ALTERNATIVES), "text", "prefix"
         )
         self.documentation = signatures(ensemble.has_attention)
         inputs = {name: list(signature["inputs"]) for name, signature in self.documentation.items()}
-        self._untracked.functions = {name: _traced(getattr(self, f"_{name}"), *keys) for name, keys in inputs.items()}
-        source, target = (_traced(_check(tokenizer), "text") for tokenizer in self.tokenizers)
+        self._untracked.functions = {
+            name: function_of_texts(getattr(self, f"_{name}"), *keys) for name, keys in inputs.items()
+        }
+        source, target = (function_of_texts(_check(tokenizer), "text") for tokenizer in self.tokenizers)
         self.checks = {
             name: {key: target if key in ("target", "prefix") else source for key in keys}
             for name, keys in inputs.items()
@@ -163,11 +166,6 @@ def _check(tokenizer):
         return {"tokens": tokens, "problem": tf.fill(tf.shape(text), "")}
 
     return check
-
-
-def _traced(method, *inputs):
-    specifications = [tf.TensorSpec([None], tf.string, name) for name in inputs]
-    return tf.function(method, input_signature=specifications, autograph=False)
 
 
 def _as_many(first, second, names):

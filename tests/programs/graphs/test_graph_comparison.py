@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import tensorflow as tf
 
+from tfnmt_programs.commands.compare_graphs import CASES as OFFERED
 from tfnmt_programs.graphs import comparison as comparing
 from tfnmt_programs.graphs.cases import lines_of_code, make_cases, tree_batch
 from tfnmt_programs.graphs.comparison import Comparison, Point, compare, number_of_nodes
@@ -33,6 +34,10 @@ def point(**changes):
 
 def comparison(*points):
     return Comparison("spinn-pi", nodes=700, model_lines=20, loop_lines=90, by_run_lines=60, points=list(points))
+
+
+def test_the_verb_offers_every_model():
+    assert tuple(make_cases()) == OFFERED
 
 
 def test_both_ways_are_equal():

@@ -5,7 +5,8 @@ import sys
 import pytest
 
 from tfnmt.errors import UserError
-from tfnmt_programs.soak.training import disturbed_runs
+from tfnmt_programs.commands.soak import CASES as OFFERED
+from tfnmt_programs.soak.training import CASES, disturbed_runs
 
 COUNTER = """
 import os, pathlib, signal, sys, time
@@ -50,6 +51,10 @@ def session(tmp_path):
 
 def compare(one, other):
     return [name for name in ("count", "restarts") if (one / name).read_text() != (other / name).read_text()]
+
+
+def test_the_verb_offers_every_training():
+    assert tuple(CASES) == OFFERED
 
 
 def test_runs_that_lose_nothing_are_equal(session, tmp_path):
