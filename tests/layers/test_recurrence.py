@@ -192,3 +192,30 @@ def test_a_scope_sees_its_own_invariants():
     assert "b" in lower
     assert "b" not in upper
     assert [part.matmul("U", tf.constant([[1.0]])).numpy().item() for part in (lower, upper)] == [2, 3]
+
+
+def run(step):
+    values = case()
+    return recur(step, (values["s"],), (values["h"],), {"U": values["U"]}, (), {"k": values["k"]})
+
+
+@pytest.mark.parametrize(
+    ("step", "complaint"),
+    [
+        (lambda s, h, invariants: ((), h), "a step uses each weight once, and does not use 'U'"),
+        (lambda s, h, invariants: ((), (invariants.matmul("V", h[0]),)), r"uses the weight 'V'; the loop has \['U'\]"),
+        (
+            lambda s, h, invariants: ((), (invariants.matmul("U", invariants.matmul("U", h[0])),)),
+            "a step uses each weight once, and uses 'U' again",
+        ),
+    ],
+)
+def test_a_weight_is_used_once(step, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        run(step)
+
+
+def test_a_variable_that_the_loop_does_not_know_is_named():
+    scale = tf.Variable(2.0, dtype=tf.float64, name="scale")
+    with pytest.raises(ValueError, match=r"the loop does not know \(scale:0\): name it in `loop_weights`"):
+        run(lambda s, h, invariants: ((), (scale * invariants.matmul("U", h[0]),)))

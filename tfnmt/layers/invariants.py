@@ -6,7 +6,8 @@ what a product is there: kept for the gradient, or of one matrix for several row
 
 import contextlib
 import contextvars
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Collection, Iterator
 
 import keras
 import tensorflow as tf
@@ -72,6 +73,41 @@ class LoopInvariants:
     def scope(self, name: str) -> "LoopInvariants":
         """The invariants of one layer of the step: "x" there is "NAME/x" here."""
         return LoopInvariants(self._matmul, self._constants, f"{self._prefix}{name}/", self._rows)
+
+
+def check_use(name: str, used: Collection[str], weights: Collection[str]) -> None:
+    """Raise `ValueError` if a step multiplies with a matrix that it has not, or has used."""
+    if name not in weights:
+        raise ValueError(
+            f"a step uses the weight {name!r}; the loop has {sorted(weights)}, as `loop_weights` names them"
+        )
+    if name in used:
+        raise ValueError(f"a step uses each weight once, and uses {name!r} again")
+
+
+def check_all_used(used: Collection[str], weights: Collection[str]) -> None:
+    """Raise `ValueError` if a step has not used a matrix that the loop has for it."""
+    if unused := sorted(set(weights) - set(used)):
+        raise ValueError(f"a step uses each weight once, and does not use {unused[0]!r}")
+
+
+@contextlib.contextmanager
+def naming_variables() -> Iterator[None]:
+    """Around a loop with a gradient of its own: say what to do where its step uses a variable that it is not given.
+
+    Raises:
+        ValueError: it does; TensorFlow's own error asks for another signature of the gradient.
+    """
+    try:
+        yield
+    except TypeError as error:
+        if "keyword argument 'variables'" not in str(error):
+            raise
+        names = ", ".join(re.findall("tf.Variable '([^']+)'", str(error)))
+        raise ValueError(
+            f"a step of a loop uses a variable that the loop does not know ({names}): name it in `loop_weights`, if it"
+            " is a matrix to multiply with, or else in `loop_constants`"
+        ) from error
 
 
 def invariants_for_one_step(

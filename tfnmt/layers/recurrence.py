@@ -17,7 +17,7 @@ from collections.abc import Callable
 import tensorflow as tf
 
 from tfnmt.layers.int8 import Int8Matrix
-from tfnmt.layers.invariants import LoopInvariants, multiply
+from tfnmt.layers.invariants import LoopInvariants, check_all_used, check_use, multiply, naming_variables
 
 Tensors = tuple[tf.Tensor, ...]
 
@@ -57,10 +57,10 @@ def recur(
         (outputs, states): a tuple of tensors [time, batch, size], and the tuple of the states after the last step.
 
     Raises:
-        ValueError: the step uses a weight twice.
+        ValueError: the step uses a weight twice, or not at all, or a variable that is not among them.
     """
     arguments = (tuple(inputs), tuple(states), dict(weights), dict(constants or {}))
-    time = inputs[0].shape[0] or tf.shape(inputs[0])[0]
+    time = tf.shape(inputs[0])[0] if inputs[0].shape[0] is None else inputs[0].shape[0]
     order = (lambda i: time - 1 - i) if reverse else (lambda i: i)
 
     def masked_step(t, inputs_t, states, constants, matmul):
@@ -88,7 +88,8 @@ def recur(
 
         return (*outputs, *last), gradient
 
-    results = run(*tf.nest.flatten(arguments))
+    with naming_variables():
+        results = run(*tf.nest.flatten(arguments))
     return tuple(results[: len(output_sizes)]), tuple(results[len(output_sizes) :])
 
 
@@ -109,14 +110,14 @@ def _forward(step, inputs, states, weights, constants, output_sizes, time, order
         factors, products = {}, {}
 
         def matmul(name, value):
-            if name in factors:
-                raise ValueError(f"a step uses each weight once, and uses {name!r} again")
+            check_use(name, factors, weights)
             weight = weights[name]
             factors[name] = tf.cast(value, weight.dtype) if save else value
             products[name] = multiply(factors[name], weight)
             return tf.cast(products[name], value.dtype)
 
         outputs_t, new_states = step(t, _at(inputs, t), states, constants, matmul)
+        check_all_used(factors, weights)
         saved_t = {"states": states, "factors": factors, "products": products} if save else {}
         return i + 1, new_states, _write(outputs, t, outputs_t), _write(saved, t, saved_t)
 

@@ -106,6 +106,28 @@ def test_given_parses_must_be_there():
         encoder({"words": tf.constant([[1, 2]])})
 
 
+@pytest.mark.parametrize("in_a_graph", [False, True])
+@pytest.mark.parametrize(
+    "transitions",
+    [
+        [[1, 1, 2, 0, 0], [1, 1, 2, 0, 0]],
+        [[1, 1, 2, 1, 2], [1, 0, 0, 0, 0]],
+        [[1, 1, 2, 1, 2], [1, 1, 2, 1, 2]],
+        [[1, 1, 2, 1, 2], [1, 1, 0, 0, 0]],
+        [[1, 1, 2, 1, 2], [1, 2, 1, 0, 0]],
+        [[1, 1, 2, 1, 2], [1, 1, 3, 0, 0]],
+    ],
+    ids=["fewer words", "one of two words", "more words", "two trees", "nothing to reduce", "no transition"],
+)
+def test_parses_that_are_no_trees_of_the_words_are_refused(transitions, in_a_graph):
+    """Without a check the words of one sentence would become a part of the next."""
+    encoder = TreeLSTMEncoder(WordVectors(VOCABULARY, 2 * UNITS), UNITS)
+    call = tf.function(encoder) if in_a_graph else encoder
+    words = [[1, 2, 3], [4, 5, 0]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="each row of transitions must be one tree"):
+        call({"words": tf.constant(words), "transitions": tf.constant(transitions)})
+
+
 def again(layer):
     """The layer that its configuration makes."""
     return type(layer).from_config(layer.get_config())

@@ -12,8 +12,9 @@ from tfnmt.layers.rnn import RNN
 from tfnmt.layers.trees.loop import compose_trees
 from tfnmt.layers.trees.schedule import schedule_by_depth
 from tfnmt.registry import find_entry
-from tfnmt.text.brackets import PAD
+from tfnmt.text.brackets import PAD, SHIFT
 from tfnmt.text.tokenizer import PADDING
+from tfnmt.text.transitions import are_trees
 
 
 class TreeEncoder(keras.layers.Layer):
@@ -98,10 +99,15 @@ class TreeEncoder(keras.layers.Layer):
 
     @staticmethod
     def given_transitions(inputs: dict[str, tf.Tensor]) -> tf.Tensor:
-        """The parses among the inputs."""
+        """The parses among the inputs.
+
+        Raises:
+            ValueError: there are none.
+            tf.errors.InvalidArgumentError: one is no tree of all its sentence's words.
+        """
         if "transitions" not in inputs:
             raise ValueError(f'this encoder needs parses: the inputs are {sorted(inputs)}, without "transitions"')
-        return inputs["transitions"]
+        return _checked(inputs["words"], inputs["transitions"])
 
     def results(self, h: tf.Tensor, rows: tf.Tensor, transitions: tf.Tensor) -> dict[str, tf.Tensor]:
         """The encoder's results of the table's h [.., units], the row of every node and the transitions."""
@@ -125,6 +131,16 @@ class TreeEncoder(keras.layers.Layer):
     def from_config(cls, config: dict) -> "TreeEncoder":
         """The inverse of `get_config`."""
         return cls(**config | {"embedding": keras.saving.deserialize_keras_object(config["embedding"])})
+
+
+@on_cpu
+def _checked(words, transitions):
+    """The transitions, if each row is a tree of the words in it; else words would become a part of other sentences."""
+    count = tf.math.count_nonzero(words != PADDING, axis=1)
+    fit = (count == tf.math.count_nonzero(transitions == SHIFT, axis=1)) & (are_trees(transitions) | (count == 0))
+    message = "each row of transitions must be one tree (1 SHIFT, 2 REDUCE, 0 padding) of the words in that row"
+    with tf.control_dependencies([tf.raw_ops.Assert(condition=tf.reduce_all(fit), data=[message, transitions])]):
+        return tf.identity(transitions)
 
 
 @on_cpu
@@ -177,6 +193,7 @@ class TreeLSTMEncoder(TreeEncoder):
 
         Raises:
             ValueError: there are no transitions.
+            tf.errors.InvalidArgumentError: some are no tree of all words of their sentence.
         """
         transitions = self.given_transitions(inputs)
         schedule = schedule_by_depth(transitions)

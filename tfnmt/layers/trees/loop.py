@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
-from tfnmt.layers.invariants import LoopInvariants, multiply
+from tfnmt.layers.invariants import LoopInvariants, check_all_used, check_use, multiply, naming_variables
 from tfnmt.layers.trees.schedule import Schedule
 from tfnmt.layers.trees.table import add_to_rows, new_table, rows_of_table
 from tfnmt.shapes import any_rows
@@ -52,7 +52,7 @@ def compose_trees(
         in the order of the schedule's reads, [all_steps, size].
 
     Raises:
-        ValueError: the step uses a weight twice.
+        ValueError: the step uses a weight twice, or not at all, or a variable that is not among them.
     """
     arguments = (tuple(leaves), tuple(states), dict(weights), dict(constants))
     slices = _Slices(tf.shape(leaves[0])[0], schedule)
@@ -75,7 +75,8 @@ def compose_trees(
 
         return (*table, *states_after), gradient
 
-    results = run(*tf.nest.flatten(arguments))
+    with naming_variables():
+        results = run(*tf.nest.flatten(arguments))
     return tuple(results[:2]), tuple(results[2:])
 
 
@@ -120,14 +121,14 @@ def _forward(step, slices, leaves, states, weights, constants):
         products_t = {}
 
         def matmul(name, value):
-            if name in products_t:
-                raise ValueError(f"a step uses each weight once, and uses {name!r} again")
+            check_use(name, products_t, weights)
             products_t[name] = multiply(value, weights[name])
             return products_t[name]
 
         inputs = rows_of_table(_read(slices.reads, t), *table)
         states = slices.states_of_reading(t, states)
         parents, new_states = step(inputs, _read(slices.indices, t), states, constants, matmul)
+        check_all_used(products_t, weights)
         rows = slices.writes.read(t)
         table = tuple(tf.raw_ops.InplaceUpdate(x=x, i=rows, v=value) for x, value in zip(table, parents, strict=True))
         before, after = _write(before, t, states), _write(after, t, new_states)
