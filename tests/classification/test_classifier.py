@@ -334,3 +334,12 @@ def test_from_config_makes_the_same_model():
     again = Classifier.from_config(model.get_config())
     assert again.configuration == model.configuration
     assert [weight.shape for weight in again.weights] == [weight.shape for weight in model.weights]
+
+
+def test_a_dtype_is_that_of_all_layers():
+    model = Classifier.from_config(made("spinn-pi").get_config() | {"dtype": "float64", "trainable": False})
+    assert not model.trainable_variables
+    for layer in (model.encoder, model.encoder.embedding, model.encoder.compose, model.head):
+        assert layer.compute_dtype == "float64", layer.name
+    again = Classifier.from_config(model.get_config())
+    assert again.compute_dtype == "float64" and not again.trainable

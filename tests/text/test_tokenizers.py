@@ -1,7 +1,9 @@
 """Tokenizers: round trips of text, in the graph, through files, in a SavedModel, and after a seed is set."""
 
+import copy
 import io
 import json
+import pickle
 import unicodedata
 from collections import Counter
 
@@ -140,6 +142,13 @@ def test_saved_files_restore_it(tokenizer, tmp_path):
     loaded = load_tokenizer(tmp_path, "source")
     assert loaded.get_config() == tokenizer.get_config()
     assert decoded(loaded, PLAIN) == decoded(tokenizer, PLAIN)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_a_copy_is_the_same(copied, tokenizer):
+    again = copied(tokenizer)
+    assert again is not tokenizer and again.get_config() == tokenizer.get_config()
+    assert again.encode(tf.constant(PLAIN[:3])).to_list() == tokenizer.encode(tf.constant(PLAIN[:3])).to_list()
 
 
 def test_its_digest_is_that_of_its_vocabulary_and_its_options(tokenizer, tmp_path):

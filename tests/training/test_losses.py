@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from tfnmt.errors import UserError
 from tfnmt.training.losses import MaskedCrossEntropy, word_losses
+from tfnmt.training.metrics import Perplexity, TokenAccuracy
 
 LABELS = np.array([[4, 1, 3, 0], [2, 3, 0, 0], [3, 0, 0, 0]], np.int32)
 WORDS = 5
@@ -118,3 +119,12 @@ def test_round_trip_through_its_configuration():
     loss = keras.losses.deserialize(keras.losses.serialize(MaskedCrossEntropy(0.25, "sentences")))
     assert isinstance(loss, MaskedCrossEntropy)
     assert loss.label_smoothing == 0.25 and loss.mean == "sentences"
+
+
+def test_weights_and_other_shapes_are_refused():
+    for of in (MaskedCrossEntropy(), Perplexity().update_state, TokenAccuracy().update_state):
+        with pytest.raises(ValueError, match="sample_weight is not taken"):
+            of(LABELS, LOGITS, sample_weight=np.ones(3, np.float32))
+    for of in (MaskedCrossEntropy(), Perplexity().update_state):
+        with pytest.raises(ValueError, match="incompatible"):
+            of(LABELS.T, LOGITS)

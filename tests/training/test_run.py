@@ -24,6 +24,7 @@ from tfnmt.signals import StopSignals
 from tfnmt.training import callbacks
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.configuration import TrainingConfiguration
+from tfnmt.training.model_directory import WEIGHTS
 from tfnmt.training.optimizers import make_optimizer
 from tfnmt.training.replicas import Replicas
 from tfnmt.training.run import TrainingRun
@@ -65,7 +66,12 @@ def start(directory, resume=False, seed=1, scores=dev_loss, saved=None, session=
         make_optimizer(configuration, configuration.epochs * BATCHES), loss, metrics=["accuracy"], jit_compile=False
     )
     saved = [] if saved is None else saved
-    with mock.patch.object(callbacks, "save_weights", lambda model, directory: saved.append(model.get_weights())):
+
+    def save(model, directory):
+        saved.append(model.get_weights())
+        (directory / WEIGHTS).touch()
+
+    with mock.patch.object(callbacks, "save_weights", save):
         return model, train(
             TrainingRun(directory, configuration, model, batches, BATCHES, scores(model), resume, **session or {})
         )
@@ -296,6 +302,18 @@ def test_a_resumed_epoch_has_the_figures_of_all_its_batches(tmp_path, logged):
     *_, expected = logged()
     start(killed["in the second epoch"], resume=True, epochs=2)
     assert logged() == ["going on after 1 epochs and 5 batches", expected]
+
+
+def test_best_weights_that_are_gone_are_written_anew(tmp_path, logged):
+    """Else those of a later epoch would have to be better than what is not there any more."""
+    _, progress = start(tmp_path, epochs=2, scores=lambda _: lambda: {"dev_loss": 1.0})[:2]
+    assert progress.best_epoch == 1
+    (tmp_path / WEIGHTS).unlink()
+    with pytest.raises(UserError, match=f"^{tmp_path / WEIGHTS}: is missing, and the run is over: resume it with more"):
+        start(tmp_path, resume=True, epochs=2)
+    _, progress = start(tmp_path, resume=True, epochs=3, scores=lambda _: lambda: {"dev_loss": 2.0})[:2]
+    assert (progress.best_score, progress.best_epoch) == (-2.0, 3) and (tmp_path / WEIGHTS).exists()
+    assert f"{tmp_path / WEIGHTS} is missing: the best weights from here on are kept" in logged()
 
 
 def test_a_disk_without_room_is_told_before_anything_is_trained(tmp_path, monkeypatch):

@@ -345,3 +345,31 @@ def test_few_texts_are_shared_among_threads():
     assert whole == [[9, 8, 7, 6], [5, 4, 3, 2], [1, 0]]
     shared = searcher.batches_for_threads(texts, 64, 2)
     assert shared == searcher.batches_by_length(texts, max(searcher.SMALLEST_SHARE, 5))
+
+
+def test_texts_may_be_an_array(model):
+    found = Searcher(model, SearchConfiguration(beam_size=1))
+    assert texts_of(found.translate(np.array(TEXTS[:3]))) == texts_of(found.translate(TEXTS[:3]))
+
+
+@pytest.mark.parametrize(
+    ("texts", "complaint"),
+    [
+        (["a", 3], "^texts, number 2=3: allowed is a string$"),
+        ([None], "^texts, number 1=none: allowed is a string$"),
+        (b"a dog", "^texts=.*: allowed is a list of strings$"),
+    ],
+)
+def test_what_is_no_text_is_refused(texts, complaint, model):
+    with pytest.raises(UserError, match=complaint):
+        Searcher(model).translate(texts)
+
+
+def test_other_arguments_are_refused(model):
+    with pytest.raises(TypeError, match="the configuration is a SearchConfiguration, not dict"):
+        Searcher(model, {"beam_size": 3})
+    texts = tf.constant(TEXTS[:2])
+    with pytest.raises(UserError, match="^alternatives=3: allowed is None without prefixes"):
+        Searcher(model).find(texts, alternatives=3)
+    with pytest.raises(UserError, match="^alternatives=0: allowed is a whole number from 1"):
+        Searcher(model).find(texts, tf.constant(["", ""]), alternatives=0)

@@ -337,3 +337,38 @@ def test_a_preset_is_no_configuration_of_a_model():
     for configuration in (preset, preset.training):
         with pytest.raises(TypeError, match=message):
             Translator(configuration, tokenizer, tokenizer)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "mixed_bfloat16"])
+def test_a_dtype_is_that_of_all_layers_and_is_kept(dtype, tmp_path):
+    made_plain = made(cell="lstm", scheduled_sampling=0.1)
+    translator = Translator.from_config(made_plain.get_config() | {"dtype": dtype, "trainable": False})
+    assert not translator.trainable_variables
+    expected = keras.DTypePolicy(dtype)
+    translator.save(tmp_path / "translator.keras")
+    for model in (translator, keras.models.load_model(tmp_path / "translator.keras")):
+        assert not model.trainable
+        inputs, _ = copies(2)
+        assert model(inputs).dtype == expected.compute_dtype
+        for layer in (model.encoder, model.decoder):
+            assert layer.dtype_policy == expected
+
+
+@pytest.mark.parametrize("micro_batches", [1, 2])
+def test_a_loss_must_be_named(micro_batches):
+    translator = made(micro_batches=micro_batches)
+    translator.compile("sgd")
+    with pytest.raises(ValueError, match="[Nn]o loss"):
+        translator.train_on_batch(*copies(4))
+
+
+def test_weights_of_losses_are_refused_where_they_have_no_effect():
+    whole, divided = made(), made(micro_batches=2)
+    divided.set_weights(whole.get_weights())
+    for model in (whole, divided):
+        model.compile("sgd", loss=MaskedCrossEntropy(), loss_weights=[2.0])
+    inputs, labels = copies(4)
+    twice = 2 * MaskedCrossEntropy()(labels, whole(inputs))
+    np.testing.assert_allclose(whole.train_on_batch(inputs, labels), twice, rtol=1e-5)
+    with pytest.raises(ValueError, match="loss_weights has no effect on a batch in parts"):
+        divided.train_on_batch(inputs, labels)

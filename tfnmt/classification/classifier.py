@@ -75,7 +75,7 @@ class Classifier(MicroBatchTraining, keras.Model):
         self.brackets = tuple(i for i in ids if i != UNKNOWN)
         known = len(self.brackets) == len(BRACKET_WORDS)
         require(c.composed_brackets or known, "composed_brackets", False, "true with a vocabulary without brackets")
-        self.encoder = make_encoder(c, tokenizer.vocabulary_size, self.brackets)
+        self.encoder = make_encoder(c, tokenizer.vocabulary_size, self.brackets, self.dtype_policy.name)
         self.head = MultilayerPerceptron(
             len(c.labels),
             c.head_units,
@@ -84,11 +84,12 @@ class Classifier(MicroBatchTraining, keras.Model):
             c.batch_normalization,
             c.head_dropout,
             name="head",
+            dtype=self.dtype_policy.name,
         )
         # All sizes are known, so the weights are made now and do not depend on the first batch.
         features = self.encoder.output_size
         if c.pair_attention:
-            self.pair_attention = PairAttention(c.units, name="pair_attention")
+            self.pair_attention = PairAttention(c.units, name="pair_attention", dtype=self.dtype_policy.name)
             self.pair_attention.build((None, None, self.encoder.output_size))
             features += self.pair_attention.output_size
         self.head.build((None, 4 * features if c.reads_pairs else features))
@@ -227,20 +228,21 @@ class Classifier(MicroBatchTraining, keras.Model):
         return self.predictor.parse(texts, batch_size)
 
     def get_config(self) -> dict[str, Any]:
-        """Plain values from which `from_config` makes the same model and its tokenizer."""
+        """Plain values from which `from_config` makes the same model and its tokenizer; not which of its layers are
+        frozen."""
         return {
+            **super().get_config(),
             "configuration": self.configuration.model_dump(mode="json"),
             "tokenizer": self.tokenizer.get_config(),
             "label_smoothing": self.label_smoothing,
-            "name": self.name,
         }
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: dict | None = None) -> "Classifier":
         """The inverse of `get_config`."""
-        configuration = from_json(ClassifierConfiguration, config["configuration"])
-        tokenizer = tokenizer_from_config(config["tokenizer"])
-        return cls(configuration, tokenizer, config["label_smoothing"], name=config["name"])
+        options = dict(config)
+        configuration = from_json(ClassifierConfiguration, options.pop("configuration"))
+        return cls(configuration, tokenizer_from_config(options.pop("tokenizer")), **options)
 
 
 def at_root(nodes: tf.Tensor, transitions: tf.Tensor) -> tf.Tensor:

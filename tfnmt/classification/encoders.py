@@ -59,13 +59,16 @@ class EncoderSpec:
         return self.needs_parses or self.predicts_parses
 
 
-def make_encoder(configuration: Any, vocabulary_size: int, brackets: Sequence[int] = ()) -> keras.layers.Layer:
+def make_encoder(
+    configuration: Any, vocabulary_size: int, brackets: Sequence[int] = (), dtype: str | None = None
+) -> keras.layers.Layer:
     """The encoder of a configuration, built, so that all its weights exist.
 
     Args:
         configuration: the classifier's, a `ClassifierConfiguration`.
         vocabulary_size: number of word ids.
         brackets: the ids of brackets that are words.
+        dtype: the name of the dtype policy of all its layers; None for Keras's default.
 
     Returns:
         A layer as `EncoderSpec` describes it.
@@ -81,11 +84,12 @@ def make_encoder(configuration: Any, vocabulary_size: int, brackets: Sequence[in
         batch_normalization=c.batch_normalization,
         dropout=c.embedding_dropout,
         name="words",
+        dtype=dtype,
     )
     layer = spec.layer if isinstance(spec.layer, str | type) else spec.layer(c)
     layer = pkgutil.resolve_name(layer) if isinstance(layer, str) else layer
     own = {} if c.composed_brackets else {"uncomposed": tuple(brackets)}
-    encoder = layer(embedding, **spec.arguments(c), **own, name="encoder")
+    encoder = layer(embedding, **spec.arguments(c), **own, name="encoder", dtype=dtype)
     encoder.build(None)
     return encoder
 

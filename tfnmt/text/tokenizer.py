@@ -80,6 +80,10 @@ class Tokenizer(tf.Module):
             name + ".json": (json.dumps(description, indent=2) + "\n").encode(),
         }
 
+    def __reduce__(self):
+        """For `copy` and `pickle`, which could not take its tables."""
+        return type(self).from_config, (self.get_config(),)
+
     def digest(self) -> str:
         """The digest of vocabulary and options, 256 bits in hexadecimal, by which another tokenizer is known."""
         return digest(b"".join(self.files("").values())).hexdigest()

@@ -32,7 +32,12 @@ class MaskedCrossEntropy(keras.losses.Loss):
         self.mean = mean
 
     def __call__(self, labels: tf.Tensor, logits: tf.Tensor, sample_weight: None = None) -> tf.Tensor:
-        """As `call`. (Keras's would turn the labels into floats.) `sample_weight` is not used: padding is known."""
+        """As `call`. (Keras's would turn the labels into floats.)
+
+        Raises:
+            ValueError: there are weights, or labels and logits are of different shapes.
+        """
+        refuse_weights(sample_weight)
         return self.call(labels, logits)
 
     def call(self, labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
@@ -51,12 +56,22 @@ class MaskedCrossEntropy(keras.losses.Loss):
         return {"label_smoothing": self.label_smoothing, "mean": self.mean, "name": self.name}
 
 
+def refuse_weights(sample_weight: Any) -> None:
+    """Raise `ValueError` if there are any: which words count is known from the padding."""
+    if sample_weight is not None:
+        raise ValueError("sample_weight is not taken: every word counts that is no padding (0)")
+
+
 def word_losses(labels: tf.Tensor, logits: tf.Tensor, label_smoothing: float = 0.0) -> tf.Tensor:
     """Cross-entropy at each position against (1 − ε) of the label and ε of all K words alike: [batch, length].
 
     It is −log p(label) + ε (e(label) − mean e(k)). The gradient by e is softmax(e) − (1 − ε) 1_label − ε/K, written out
     here since the logits are by far the largest tensor of a training step, and each pass over them counts.
+
+    Raises:
+        ValueError: the shapes are known, and differ.
     """
+    tf.TensorShape(logits.shape[:-1]).assert_is_compatible_with(labels.shape)
     e, indices = _flat(logits), _label_indices(labels)
     p, log_normalizers = _softmax_and_normalizers(e)
 

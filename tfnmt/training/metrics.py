@@ -5,7 +5,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfnmt.training.losses import word_losses
+from tfnmt.training.losses import refuse_weights, word_losses
 
 
 class _WordMean(keras.metrics.Metric):
@@ -17,9 +17,12 @@ class _WordMean(keras.metrics.Metric):
         self.words = self.add_weight(name="words", initializer="zeros")
 
     def update_state(self, labels: tf.Tensor, logits: tf.Tensor, sample_weight: None = None) -> None:
-        """Integers [batch, length] and logits [batch, length, vocabulary_size]. `sample_weight` is not used:
-        padding is known.
+        """Integers [batch, length] and logits [batch, length, vocabulary_size].
+
+        Raises:
+            ValueError: there are weights, or labels and logits are of different shapes.
         """
+        refuse_weights(sample_weight)
         mask = tf.cast(labels != 0, tf.float32)
         self.total.assign_add(tf.reduce_sum(self.values(labels, logits) * mask))
         self.words.assign_add(tf.reduce_sum(mask))

@@ -36,7 +36,14 @@ class MicroBatchTraining(ModelInternals):
     """Those that train the model."""
 
     def make_train_function(self, force: bool = False) -> Any:
-        """Keras's; the optimizer is built before, or the step would be traced twice: without its variables and with."""
+        """Keras's; the optimizer is built before, or the step would be traced twice: without its variables and with.
+
+        Raises:
+            ValueError: the model was compiled with `loss_weights`, and a batch is divided.
+        """
+        divided = self.micro_batches > 1 or self.replicas.number > 1
+        if divided and (self.get_compile_config() or {}).get("loss_weights") is not None:
+            raise ValueError("loss_weights has no effect on a batch in parts: compile without it")
         self.optimizer.build(self.trainable_weights)
         return super().make_train_function(force)
 

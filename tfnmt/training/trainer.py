@@ -7,7 +7,7 @@ import tensorflow as tf
 from tfnmt.errors import UserError
 from tfnmt.training.callbacks import CheckpointCallback, DevScoringCallback, StopCallback
 from tfnmt.training.checkpoints import Checkpoints
-from tfnmt.training.model_directory import CHECKPOINTS
+from tfnmt.training.model_directory import CHECKPOINTS, WEIGHTS
 from tfnmt.training.progress import Progress
 from tfnmt.training.run import TrainingRun
 from tfnmt.training.step_log import StepLog
@@ -106,5 +106,10 @@ def _restore(run, checkpoints, progress):
             f"{run.directory}: the run was started on data of {progress.batches_per_epoch:,} batches an epoch,"
             f" not {run.batches_per_epoch:,}; resume it with the same files"
         )
+    if progress.best_score is not None and not (run.directory / WEIGHTS).exists():
+        if run.is_over(progress):
+            raise UserError(f"{run.directory / WEIGHTS}: is missing, and the run is over: resume it with more --epochs")
+        logger.warning("%s is missing: the best weights from here on are kept", run.directory / WEIGHTS)
+        progress.best_score = None
     done = f"{progress.epoch} epochs" + (f" and {progress.batches} batches" if progress.batches else "")
     logger.info("%s after %s", "the run is over," if run.is_over(progress) else "going on", done)

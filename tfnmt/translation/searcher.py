@@ -50,6 +50,7 @@ class Searcher(tf.Module):
         constraints: further constraints on what is written, see `tfnmt.search.constraints`; not with a shortlist.
 
     Raises:
+        TypeError: the configuration is something else.
         UserError: the models do not share their vocabularies, have no attention where it is needed, a banned word is no
             token, or the shortlist is of other vocabularies or does not go with constraints.
     """
@@ -63,7 +64,9 @@ class Searcher(tf.Module):
     ):
         super().__init__(name="searcher")
         self.ensemble = as_ensemble(models)
-        self.configuration = c = configuration or SearchConfiguration()
+        self.configuration = c = SearchConfiguration() if configuration is None else configuration
+        if not isinstance(c, SearchConfiguration):
+            raise TypeError(f"the configuration is a SearchConfiguration, not {type(c).__name__}")
         self.shortlist = shortlist
         allowed = "none with a shortlist, which renumbers the ids"
         require(not (shortlist and constraints), "constraints", len(constraints), allowed)
@@ -94,8 +97,13 @@ class Searcher(tf.Module):
                 the text, so that the same text is translated the same.
             alternatives: with prefixes: so many translations of each text, one after the other in the batch, which go
                 on after the prefix with the most probable token, the second, and so on. None: nothing is asked for.
+
+        Raises:
+            UserError: there are alternatives below 1, or without prefixes.
         """
         if alternatives is not None:
+            require(alternatives >= 1, "alternatives", alternatives, "a whole number from 1")
+            require(prefixes is not None, "alternatives", alternatives, "None without prefixes")
             texts, prefixes = (tf.repeat(x, alternatives) for x in (texts, prefixes))
         with self._weights.in_use(self.ensemble.models) if self._weights else contextlib.nullcontext():
             return self._find(texts, prefixes, keys, alternatives)
@@ -169,18 +177,19 @@ class Searcher(tf.Module):
             A `Translations` for each text, of arrays [n, ...] without the batch's dimension.
 
         Raises:
-            UserError: one string in place of a list, half a surrogate pair, not as many prefixes as texts, or a batch
-                size below 1.
+            UserError: one string in place of a list, something that is no string, half a surrogate pair, not as many
+                prefixes as texts, or a batch size below 1.
         """
         for name, side in (("texts", texts), ("prefixes", prefixes)):
-            require(not isinstance(side, str), name, side, "a list of strings")
-            for number, text in enumerate(side or (), start=1):
+            require(not isinstance(side, str | bytes), name, side, "a list of strings")
+            for number, text in enumerate(() if side is None else side, start=1):
+                require(isinstance(text, str | bytes), f"{name}, number {number}", text, "a string")
                 refuse_surrogates(text, f"{name}, number {number}: ")
         require(batch_size >= 1, "batch_size", batch_size, "a whole number from 1")
         require(
             prefixes is None or len(prefixes) == len(texts),
             "prefixes",
-            len(prefixes or ()),
+            0 if prefixes is None else len(prefixes),
             f"as many as texts: {len(texts)}",
         )
         function = self.function(prefixes is not None)

@@ -17,8 +17,8 @@ SIGNATURES = {
     "nbest": {
         "inputs": {"text": _TEXTS},
         "outputs": {
-            "translations": "string [batch, n]: the n best translations, best first",
-            "scores": "float32 [batch, n]: their scores",
+            "translations": "string [batch, n]: the n best translations, best first; empty where there are fewer",
+            "scores": "float32 [batch, n]: their scores, as of serving_default; -1e9 where there are fewer",
         },
     },
     "align": {
@@ -34,8 +34,9 @@ SIGNATURES = {
     "complete": {
         "inputs": {"text": _TEXTS, "prefix": _PREFIXES},
         "outputs": {
-            "translations": "string [batch, n]: the n best translations that begin so, best first",
-            "scores": "float32 [batch, n]: their scores",
+            "translations": "string [batch, n]: the n best translations that begin so, best first; empty where there"
+            " are fewer",
+            "scores": "float32 [batch, n]: their scores, as of serving_default; -1e9 where there are fewer",
             "source_words": "string [batch, source_length]: what the model read, then empty strings as padding",
             "source_written": "string [batch, source_length]: the same as the text has it, unknown words too",
             "target_words": "string [batch, target_length]: the best translation as the model wrote it, then padding",

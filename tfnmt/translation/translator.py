@@ -71,6 +71,7 @@ class Translator(MicroBatchTraining, keras.Model):
             output_dropout=c.encoder_dropout,
             summary_dropout=c.encoder_dropout if c.attention == "none" else 0.0,
             name="encoder",
+            dtype=self.dtype_policy.name,
         )
         self.decoder = Decoder(
             target_tokenizer.vocabulary_size,
@@ -94,6 +95,7 @@ class Translator(MicroBatchTraining, keras.Model):
             state_dropout=c.state_dropout,
             output_dropout=c.output_dropout,
             name="decoder",
+            dtype=self.dtype_policy.name,
         )
         # Every size is known, so the weights exist from the start: nothing depends on which batch comes first.
         self.encoder.build(None)
@@ -130,7 +132,13 @@ class Translator(MicroBatchTraining, keras.Model):
     def loss_terms(self, x: dict[str, tf.Tensor], y: tf.Tensor, y_pred: tf.Tensor, training: bool = True) -> LossTerms:
         """The `MaskedCrossEntropy` given to `compile`, and the number of words or sentences that it is the mean of; see
         `MicroBatchTraining`. Any other loss is taken for a mean over words. In training with a `risk_weight`, the
-        weighted risk too, a mean over sentences."""
+        weighted risk too, a mean over sentences.
+
+        Raises:
+            ValueError: the model was compiled without a loss.
+        """
+        if self.loss is None:
+            raise ValueError("there is no loss: compile the model with one, such as tfnmt.MaskedCrossEntropy()")
         loss = keras.losses.get(self.loss)  # Keras lets one name a loss
         count = loss.count(y) if isinstance(loss, MaskedCrossEntropy) else tf.math.count_nonzero(y)
         terms = [(tf.reduce_mean(loss(y, y_pred)), count)]
@@ -176,20 +184,19 @@ class Translator(MicroBatchTraining, keras.Model):
         return encode_source(self.source_tokenizer, texts, self.configuration.maximum_source_length)
 
     def get_config(self) -> dict[str, Any]:
-        """Plain values from which `from_config` makes the same model, tokenizers and all."""
+        """Plain values from which `from_config` makes the same model, tokenizers and all; not which of its layers are
+        frozen."""
         return {
+            **super().get_config(),
             "configuration": self.configuration.model_dump(mode="json"),
             "source_tokenizer": self.source_tokenizer.get_config(),
             "target_tokenizer": self.target_tokenizer.get_config(),
-            "name": self.name,
         }
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Self:
         """The inverse of `get_config`."""
-        return cls(
-            from_json(TranslatorConfiguration, config["configuration"]),
-            tokenizer_from_config(config["source_tokenizer"]),
-            tokenizer_from_config(config["target_tokenizer"]),
-            name=config["name"],
-        )
+        options = dict(config)
+        configuration = from_json(TranslatorConfiguration, options.pop("configuration"))
+        source, target = (tokenizer_from_config(options.pop(f"{side}_tokenizer")) for side in cls.tokenizer_names)
+        return cls(configuration, source, target, **options)
