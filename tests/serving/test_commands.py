@@ -95,6 +95,17 @@ def test_quantized_weights_are_compared_with_the_same_search(small_model, tmp_pa
     assert equal > 54
 
 
+def test_a_mistake_is_told_before_anything_is_loaded(tmp_path):
+    for options, complaint in (
+        (["--name", "../x"], "'../x' cannot be a model's name"),
+        (["--name", "x", "--precision", "int8", "--quantize", "float16"], "^--quantize float16: with --precision int8"),
+    ):
+        with pytest.raises(UserError, match=complaint):
+            call("export", "--model", tmp_path / "none", *options)
+    with pytest.raises(UserError, match=f"^{tmp_path}/none: there is no such model directory"):
+        call("serve", "--model", tmp_path / "none")
+
+
 def test_products_that_are_faster_in_float32_are_exported_so(small_model, tmp_path, monkeypatch, logged):
     directory = tmp_path / "model"
     save_tokenizers(small_model, directory)

@@ -39,7 +39,8 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument(
         "--source",
         metavar="F",
-        help="sentences for the comparison of a translator (default: 100 of the sample's test set)",
+        help="sentences for the comparison of a translator (default: 100 of the sample's test set); a classifier's"
+        " are of its task's sample",
     )
     parser.add_argument("--target", metavar="F", help="their reference translations, line by line")
     add_bleu_tokenize(parser)
@@ -50,13 +51,20 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     import tfnmt
     from tfnmt.data.progress import log_waiting
+    from tfnmt.data.tasks import TASKS
     from tfnmt.models import create_servable
     from tfnmt.serving.comparison import compare_with_float32
     from tfnmt.serving.export import export
+    from tfnmt.serving.files import check_name
     from tfnmt.translation.shortlist import load_shortlist
 
+    check_name(arguments.name)
     if arguments.precision == "int8" and arguments.quantize == "none":
         arguments.quantize = "int8"
+    if arguments.precision == "int8" and arguments.quantize != "int8":
+        raise UserError(
+            f"--quantize {arguments.quantize}: with --precision int8 matrices are stored as int8; leave it out"
+        )
     pairs = _pairs(arguments)
     models = [tfnmt.load(directory, "translator" if arguments.source else None) for directory in arguments.model]
     arguments.n_best = arguments.n_best or arguments.beam_size
@@ -73,8 +81,12 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     if arguments.quantize != "none":
         texts = [source for source, _ in pairs]
         references: list[str] | None = [target for _, target in pairs]
-        if servable.kind == "classifier":
-            texts, references = [_right_branching(text) for text in texts], None
+        if models[0].kind == "classifier":
+            try:
+                texts, references = TASKS[models[0].configuration.task].sample_texts(len(pairs)), None
+            except UserError as error:  # a task of one's own may have none
+                logger.info("nothing is compared: %s", error)
+                return
         exact = search.replace(precision="float32")
         whole = create_servable(models, exact, shortlist=shortlist)
         print_figures(compare_with_float32(path, whole, texts, references, arguments.bleu_tokenize), False, output)
@@ -91,6 +103,8 @@ def _refuse_search_options(arguments, search):
         given.append("shortlist")
     if arguments.bleu_tokenize != BLEU_TOKENIZE:
         given.append("bleu_tokenize")
+    if search.precision == "bfloat16":
+        raise UserError("--precision bfloat16: a classifier computes in float32, or is stored as int8; leave it out")
     if given:
         raise UserError(f"--{given[0].replace('_', '-')}: is about translators; leave it out for a classifier")
 
@@ -124,11 +138,3 @@ def _pairs(arguments):
     files = ParallelFiles(arguments.source, arguments.target)
     files.check()
     return list(zip(*files.sides(), strict=True))
-
-
-def _right_branching(text):
-    """A tree over a sentence, for models that need one."""
-    *others, tree = text.split()
-    for word in reversed(others):
-        tree = f"( {word} {tree} )"
-    return tree

@@ -146,6 +146,11 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
 
     if arguments.model and arguments.models is not None:
         raise UserError(f"--models {arguments.models}: --model is served in its place; give only one of them")
+    for directory in arguments.model or ():
+        if not Path(directory).is_dir():
+            raise UserError(
+                f"{directory}: there is no such model directory; tfnmt models lists the models that are there"
+            )
     if (arguments.certificate is None) != (arguments.key is None):
         raise UserError("--certificate and --key belong together: give both or none")
     limits = Limits(

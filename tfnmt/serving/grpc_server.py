@@ -11,6 +11,7 @@ from tfnmt.errors import UserError
 from tfnmt.serving.access_log import log_access
 from tfnmt.serving.limits import MAXIMUM_BODY
 from tfnmt.serving.options import ServerOptions
+from tfnmt.serving.ports import bound_socket
 
 
 class GrpcServer:
@@ -39,14 +40,15 @@ class GrpcServer:
         """Take the port of this host's address; 0 is any free port. Returns the port.
 
         Raises:
-            UserError: the port is taken.
+            UserError: the port is taken, or the address is none of this machine's.
         """
+        bound_socket(host, port, "--grpc-port").close()  # gRPC would not say why, and log an error of its own
         where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         try:
             if self._certificate:
                 return self.server.add_secure_port(where, self._certificate.grpc_credentials())
             return self.server.add_insecure_port(where)
-        except RuntimeError as error:
+        except RuntimeError as error:  # another has taken it since
             raise UserError(f"{where}: cannot listen: choose another --grpc-port") from error
 
     async def start(self) -> None:

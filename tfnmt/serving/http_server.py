@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import errno
 import functools
 import json
 import socket
@@ -14,10 +13,10 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 
-from tfnmt.errors import UserError
 from tfnmt.serving.access_log import log_access
 from tfnmt.serving.limits import Limits
 from tfnmt.serving.options import ServerOptions
+from tfnmt.serving.ports import bound_socket
 
 _CLIENT_GONE = 499  # the status that nginx logs for a client that closes the connection before its answer
 
@@ -255,19 +254,8 @@ def listening(host: str, port: int, limits: Limits) -> Iterator[socket.socket]:
     Raises:
         UserError: the port is taken, or the address is none of this machine's.
     """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sets TCP_NODELAY only where the protocol is named.
-    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with bound_socket(host, port, "--rest-port") as listener:
         # Accepted connections inherit it: the kernel ends those whose clients do not read.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(limits.unread_seconds * 1e3))
-        try:
-            listener.bind((host, port))
-        except (OSError, TypeError, UnicodeError) as error:  # the latter two of a host that no name can be
-            number = error.errno if isinstance(error, OSError) else None
-            of_port = number in (errno.EADDRINUSE, errno.EACCES)
-            advice = "choose another --rest-port" if of_port else "give --host an address of this machine"
-            reason = getattr(error, "strerror", None) or error
-            raise UserError(f"{host}:{port}: cannot listen ({reason}): {advice}") from error
         listener.listen(2048)
         yield listener

@@ -7,7 +7,7 @@ import pytest
 
 from tests.commands.calls import call
 from tfnmt.data.lines import read_lines
-from tfnmt.data.tasks.logic import RELATIONS, draw, relation, renamed, to_text, truth_table
+from tfnmt.data.tasks.logic import RELATIONS, draw, relation, renamed, renamed_copies, to_text, truth_table
 from tfnmt.errors import UserError
 
 NOT_A = ("not", "a")
@@ -110,3 +110,11 @@ def test_augment_logic_writes_copies_without_what_is_excluded(tmp_path):
     given.write_text(lines[0] + "\nno formula\n")
     with pytest.raises(UserError, match=f"{given}, line 2: a line must be one of"):
         augment("--seed", "1")
+
+
+@pytest.mark.parametrize("formula", ["( c", "( c d e )", "( ) )", "( not )"])
+def test_what_is_no_formula_is_refused(formula, tmp_path):
+    path = tmp_path / "pairs"
+    path.write_text(f"=\ta\tb\n=\ta\t{formula}\n")
+    with pytest.raises(UserError, match=f"^{path}, line 2: "):
+        renamed_copies(path, copies=1, seed=1)

@@ -9,6 +9,16 @@ from tfnmt.data.examples import Example
 from tfnmt.data.tasks import TASKS, Task
 from tfnmt.data.tasks.task import DEV_SIZE, TRAIN_SIZE
 from tfnmt.errors import UserError
+from tfnmt.text.brackets import from_brackets
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_texts_of_the_sample_are_trees_of_its_words(name, tmp_path):
+    task = TASKS[name]
+    texts = task.sample_texts(20)
+    assert len(texts) == 20 and texts == task.sample_texts(20) != task.sample_texts(20, seed=1)
+    known = set(ExampleDataset(task, task.write_sample(tmp_path)["train"]).word_counts)
+    assert all(set(from_brackets(text)[0]) <= known for text in texts)
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -13,6 +13,7 @@ from tfnmt.data.lines import read_lines
 from tfnmt.data.progress import log_progress
 from tfnmt.data.tasks.sentence_pairs import SentencePairTask
 from tfnmt.errors import UserError
+from tfnmt.text.brackets import from_brackets
 
 VARIABLES = "abcdef"
 RELATIONS = "=<>^|v#"
@@ -107,7 +108,7 @@ def renamed(line: str, rng: random.Random) -> str:
     true as before: relations do not depend on names, and a < b says that b > a.
 
     Raises:
-        UserError: the line is not `relation TAB formula TAB formula`.
+        UserError: the line is not `relation TAB formula TAB formula`, or a formula's brackets are no binary tree.
     """
     names = list(VARIABLES)
     rng.shuffle(names)
@@ -115,6 +116,8 @@ def renamed(line: str, rng: random.Random) -> str:
     fields = line.split("\t")
     if len(fields) != 3 or len(fields[0]) != 1 or fields[0] not in RELATIONS:
         raise UserError(f"a line must be one of {' '.join(RELATIONS)}, TAB, a formula, TAB, a formula")
+    for formula in fields[1:]:
+        from_brackets(formula)
     first, second = (" ".join(new_name.get(word, word) for word in formula.split()) for formula in fields[1:])
     if rng.random() < 0.5:
         return f"{fields[0].translate(_CONVERSE)}\t{second}\t{first}"

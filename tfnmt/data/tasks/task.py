@@ -1,12 +1,14 @@
 """What every classification task has in common."""
 
+import contextlib
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 
-from tfnmt.data.examples import Example, SentenceReader
+from tfnmt.data.examples import Example, SentenceReader, SkippedExampleError
 from tfnmt.errors import UserError
+from tfnmt.text.brackets import to_brackets
 
 LineReader = Callable[[str, SentenceReader], Example]
 
@@ -64,6 +66,21 @@ class Task(ABC):
             UserError: the task has no sample corpus.
         """
         raise UserError(f"task={self.name}: there is no sample corpus for it; name files of your own")
+
+    def sample_texts(self, count: int, seed: int = 0) -> list[str]:
+        """So many sentences of the sample corpus, in binary brackets; of pairs, the first ones.
+
+        Raises:
+            UserError: the task has no sample corpus.
+        """
+        rng, reader, texts = random.Random(f"{self.name} {seed}"), SentenceReader(), []
+        while len(texts) < count:
+            line = self.draw_line(rng)
+            read, _ = self.file_format(Path(f"sample{self.sample_suffix}"), line)
+            with contextlib.suppress(SkippedExampleError):
+                sentence, *_ = read(line, reader).sentences
+                texts.append(to_brackets(sentence.words, sentence.transitions or []))
+        return texts
 
     def write_sample(self, directory: str | Path, seed: int = 0) -> dict[str, Path]:
         """Writes a small corpus in the format of the task's own files, which a tree model learns within a minute.
