@@ -115,9 +115,10 @@ class Repetition:
         if not self.training or self.training[0] not in TRAININGS:
             raise UserError(f"after -- there should be one of {', '.join(TRAININGS)} and its options")
         for command in (self.training, *self.evaluations):
-            given = [option.split("=")[0] for option in command]
+            given = [word.split("=")[0] for word in command]
             for option in ("--output", "--resume", "--model", "seed"):
-                if option in given:
+                # The parser of a command takes the beginning of an option for it.
+                if option in given or any(option.startswith(word) for word in given if word[:2] == "--" < word):
                     raise UserError(f"{command[0]} {option}: leave it out, since it is another one for each seed")
         if parse_command(self.training_command("S")).dry_run:
             raise UserError(f"{self.training[0]} --dry-run: leave it out, since nothing would be trained")

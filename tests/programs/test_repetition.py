@@ -172,6 +172,8 @@ def test_an_experiment_of_before_files_were_recorded_goes_on(commands, tmp_path)
         ([], "after -- there should be one of train-translator, train-classifier"),
         (["--", "translate"], "after -- there should be one of"),
         (["--", *TRAINING, "--output", "x"], "train-translator --output: leave it out"),
+        (["--", *TRAINING, "--outp=x"], "train-translator --output: leave it out"),
+        (["--", *TRAINING, "--", *EVALUATION, "--mod", "x"], "evaluate-translator --model: leave it out"),
         (["--", *TRAINING, "--set", "seed=4"], "train-translator seed: leave it out"),
         (["--", *TRAINING, "--dry-run"], "train-translator --dry-run: leave it out, since nothing would be trained"),
         (["--", *TRAINING, "--", *EVALUATION, "--model=x"], "evaluate-translator --model: leave it out"),
