@@ -109,6 +109,8 @@ def test_what_has_no_subwords_to_draw_is_refused(tokenizer):
     check_sampling(files, (words, words), BatchingConfiguration())
     with pytest.raises(UserError, match="subword_sampling=0.1: allowed is none with tokenizer=words"):
         check_sampling(files, (tokenizer, words), sampling)
+    with pytest.raises(UserError, match="subword_sampling=0.1: allowed is none with tokenizer=words"):
+        training_batches(tf.data.Dataset.from_tensors(("a", "b")), words, tokenizer, sampling, seed=1)
     with pytest.raises(UserError, match="allowed is none with batch_by=tokens"):
         BatchingConfiguration(subword_sampling=0.1, batch_by="tokens")
 

@@ -7,6 +7,11 @@ import tensorflow as tf
 from tfnmt.layers.convolution import WordConvolution
 
 
+def test_a_window_without_a_middle_is_refused():
+    with pytest.raises(ValueError, match="width=2: must be odd"):
+        WordConvolution(8, 2)
+
+
 @pytest.mark.parametrize("in_graph", [False, True])
 @pytest.mark.parametrize("width", [1, 3, 5])
 def test_a_convolution_of_no_sentences_has_its_own_size(width, in_graph):

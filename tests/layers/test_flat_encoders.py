@@ -140,6 +140,12 @@ def test_the_configuration_of_a_recurrence_makes_it_again():
     assert [(type(cell), cell.units) for cell in again.cells] == [(LSTMCell, 4)] * 2 * 2
 
 
+@pytest.mark.parametrize("wrong", [{"layers": 0}, {"units": 0}])
+def test_a_recurrence_without_layers_is_refused(wrong):
+    with pytest.raises(ValueError, match="both must be 1 or more"):
+        Recurrent(WordVectors(10, 6), **{"units": 4} | wrong)
+
+
 def test_frozen_vectors_have_no_gradient():
     layer = WordVectors(7, 3, trained=False, projection=2)
     layer.build()

@@ -12,7 +12,7 @@ from tfnmt.data import pair_lengths
 from tfnmt.data.batching_configuration import BatchingConfiguration
 from tfnmt.data.pair_lengths import Dropped, LengthCounter
 from tfnmt.data.progress import log_progress
-from tfnmt.data.subword_sampling import drawn_batches
+from tfnmt.data.subword_sampling import drawn_batches, require_subwords
 from tfnmt.errors import UserError
 from tfnmt.text import framing
 from tfnmt.text.framing import framed, padded_batch
@@ -47,7 +47,12 @@ def training_batches(
 
     Returns:
         Batches as described above; every iteration over them is one epoch.
+
+    Raises:
+        UserError: subwords are to be drawn, and a tokenizer has words.
     """
+    tokenizers = source_tokenizer, target_tokenizer
+    require_subwords(tokenizers, configuration.subword_sampling)
 
     @tf.autograph.experimental.do_not_convert
     def filtered(source: tf.Tensor, target: tf.Tensor):
@@ -70,7 +75,6 @@ def training_batches(
         chunks = shuffled.batch(_ENCODED_AT_ONCE)
         if configuration.subword_sampling is not None:
             texts = chunks.map(kept_texts, num_parallel_calls=2).unbatch()
-            tokenizers = source_tokenizer, target_tokenizer
             return drawn_batches(texts, tokenizers, configuration, [tf.constant(seed, tf.int64), order]).skip(skip)
         encoded = chunks.map(filtered, num_parallel_calls=2)
         return _bucketed(encoded.unbatch(), configuration).skip(skip)

@@ -3,15 +3,26 @@
 Kudo 2018, arXiv:1804.10959, and, for BPE models, Provilkov et al. 2020, arXiv:1910.13267.
 """
 
+from collections.abc import Sequence
+
 import tensorflow as tf
 
+from tfnmt.configuration import require
 from tfnmt.data import pair_lengths
 from tfnmt.data.batching_configuration import BatchingConfiguration
 from tfnmt.text.framing import padded_batch
 from tfnmt.text.subword import SubwordTokenizer
+from tfnmt.text.tokenizer import Tokenizer
 
 # Batches whose pairs are sorted by the lengths that were drawn, so that a batch has little padding.
 _SORTED_AT_ONCE = 50
+
+
+def require_subwords(tokenizers: Sequence[Tokenizer], alpha: float | None) -> None:
+    """Raise `UserError` if subwords are to be drawn, with this `subword_sampling`, and a tokenizer has none."""
+    have_subwords = all(isinstance(tokenizer, SubwordTokenizer) for tokenizer in tokenizers)
+    allowed = "none with tokenizer=words, which has no subwords"
+    require(alpha is None or have_subwords, "subword_sampling", alpha, allowed)
 
 
 def drawn_batches(

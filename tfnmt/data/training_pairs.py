@@ -18,9 +18,10 @@ from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.progress import log_waiting
 from tfnmt.data.record_batches import count_dropped_records, record_batches
 from tfnmt.data.records import INDEX, ParallelRecords
+from tfnmt.data.subword_sampling import require_subwords
 from tfnmt.errors import errors_in
 from tfnmt.text.tokenizer_configuration import TextConfiguration
-from tfnmt.text.tokenizers import SubwordTokenizer, Tokenizer, make_tokenizers
+from tfnmt.text.tokenizers import Tokenizer, make_tokenizers
 
 TrainingPairs = ParallelFiles | ParallelRecords
 
@@ -60,8 +61,7 @@ def check_sampling(
     if alpha is not None:
         is_text = not isinstance(pairs, ParallelRecords)
         require(is_text, "subword_sampling", alpha, "none with records, whose subwords are fixed")
-        have_subwords = all(isinstance(tokenizer, SubwordTokenizer) for tokenizer in tokenizers)
-        require(have_subwords, "subword_sampling", alpha, "none with tokenizer=words, which has no subwords")
+    require_subwords(tokenizers, alpha)
 
 
 @contextlib.contextmanager

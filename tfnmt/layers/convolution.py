@@ -20,10 +20,15 @@ class WordConvolution(keras.layers.Layer):
         size: size of y_i.
         width: words in a window.
         activation: φ, "relu" or "maxout".
+
+    Raises:
+        ValueError: the width is even, or there is no such activation.
     """
 
     def __init__(self, size: int, width: int, activation: str = "relu", **options: Any):
         super().__init__(**options)
+        if width % 2 == 0:
+            raise ValueError(f"width={width}: must be odd, so that a window has a middle")
         self.activation = activation
         size *= find_entry("activation", activation, PIECES)
         self.convolution = keras.layers.Conv1D(

@@ -71,6 +71,9 @@ class Recurrent(FlatEncoder):
         layers: number of layers.
         bidirectional: read from both ends.
         state_dropout: fraction dropped of h in its product with U, one mask for all times.
+
+    Raises:
+        ValueError: there is no such cell, or layers or units are below 1.
     """
 
     def __init__(
@@ -85,6 +88,8 @@ class Recurrent(FlatEncoder):
     ):
         ways = ("forward", "backward") if bidirectional else ("forward",)
         super().__init__(embedding, units * len(ways), **options)
+        if layers < 1 or units < 1:
+            raise ValueError(f"layers={layers}, units={units}: both must be 1 or more")
         self.settings = {
             "units": units,
             "cell": cell,
@@ -124,6 +129,9 @@ class Convolutional(FlatEncoder):
         size: size of y_i for each width.
         widths: words in a window; odd.
         activation: "relu" or "maxout".
+
+    Raises:
+        ValueError: a width is even, or there is no such activation.
     """
 
     def __init__(

@@ -23,7 +23,7 @@ class RNN(keras.layers.Layer):
     The inputs' products sW are one product before the loop, and a weight's gradient is one product after it.
 
     Args:
-        cell: a `GRUCell` or `LSTMCell`.
+        cell: a `GRUCell`, an `LSTMCell` or a `Cell` of one's own (docs/extending.md).
         return_sequences: return h of all times, in place of the last one.
         return_state: also return the states after the last step.
         go_backwards: read from the last time to the first; h comes in the order in which it is computed.
@@ -49,7 +49,7 @@ class RNN(keras.layers.Layer):
         super().__init__(**options)
         if not isinstance(cell, Cell):
             raise TypeError(
-                f"cell is a GRUCell or LSTMCell of tfnmt.layers, not {cell!r}; for others: keras.layers.RNN"
+                f"cell is a Cell, such as GRUCell or LSTMCell of tfnmt.layers, not {cell!r}; others: keras.layers.RNN"
             )
         if cell.compute_dtype != self.compute_dtype:
             raise ValueError(

@@ -82,6 +82,7 @@ class SPINN(TreeEncoder):
 
         Raises:
             ValueError: parses are given, and there are no transitions.
+            tf.errors.InvalidArgumentError: some are no tree of all words of their sentence.
         """
         leaves = self.leaves(inputs["words"], training)
         weights_and_constants = self._loop_weights_and_constants(training)
