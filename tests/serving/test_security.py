@@ -105,6 +105,10 @@ def test_certificates_that_cannot_be_used(certificate, tmp_path):
         Certificate(certificate.chain, certificate.chain).ssl_context()
     with pytest.raises(UserError, match="no such.pem: there is no such file of certificates"):
         connect("https://localhost:1", authorities=tmp_path / "no such.pem")
+    (tmp_path / "junk.pem").write_text("junk\n")
+    for scheme in ("https", "grpcs"):
+        with pytest.raises(UserError, match="^.*junk.pem: is no PEM file of certificates"):
+            connect(f"{scheme}://localhost:1", authorities=tmp_path / "junk.pem")
 
 
 def test_each_request_is_logged_if_asked_for(served, logged):

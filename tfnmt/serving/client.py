@@ -1,6 +1,7 @@
 """A client of this project's server or of TensorFlow Serving itself, by REST or by gRPC as its URL says."""
 
 import contextlib
+import ssl
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -32,6 +33,11 @@ def connect(
     """
     if authorities and not Path(authorities).is_file():
         raise UserError(f"{authorities}: there is no such file of certificates")
+    if authorities:
+        try:
+            ssl.create_default_context(cafile=authorities)
+        except ssl.SSLError as error:
+            raise UserError(f"{authorities}: is no PEM file of certificates ({error.reason})") from error
     with contextlib.suppress(ValueError):  # brackets that do not match; the port is not a number
         parts = urlsplit(url)
         if authorities and parts.scheme in ("http", "grpc"):

@@ -40,8 +40,10 @@ def distilled_pairs(
         UserError: a file cannot be read, or a line of an n-best file has another form or number than it must; names it.
     """
     sources, references = map(list, pairs.sides())
-    found = list(_found(n_best, len(sources)))
-    back_found = [] if back_n_best is None else list(_found(back_n_best, len(sources)))  # read before the scoring
+    found = list(_found(n_best, len(sources), "source"))
+    back_found = (
+        [] if back_n_best is None else list(_found(back_n_best, len(sources), "target"))
+    )  # read before the scoring
     yield from _with_translations(sources, references, found, tokenize)
     if back_found:
         for reference, source in _with_translations(references, sources, back_found, tokenize):
@@ -60,9 +62,9 @@ def _with_translations(sources, references, found, tokenize):
         yield from zip(sources, targets, strict=True)
 
 
-def _found(path, sentences):
-    """The translations of each sentence: a list for each, in order."""
-    due, way_out = 0, "translate the very sentences of the source with --n-best"
+def _found(path, sentences, side):
+    """The translations of each sentence of a side: a list for each, in order."""
+    due, way_out = 0, f"translate the very sentences of the {side} with --n-best"
     for sentence, lines in itertools.groupby(_numbered(path), lambda line: line[0]):
         if sentence != due or due == sentences:
             raise UserError(f"{path}: i = {sentence} comes after {due:,} of {sentences:,} sentences; {way_out}")

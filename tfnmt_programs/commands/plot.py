@@ -78,6 +78,8 @@ def draw_attention(arguments, output):
     from tfnmt.inspection.figures import save
 
     model = tfnmt.load(arguments.model, "translator")
+    if model.configuration.attention == "none":
+        raise UserError(f"{arguments.model}: looks at no words, for it has attention=none")
     matrices = attention.attention_matrices(model, arguments.sentence, arguments.beam_size)
     save(attention.draw_attention(matrices), arguments.output)
     for _, target, _ in matrices:

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import itertools
 import os
+import re
 import shutil
 import zipfile
 import zlib
@@ -93,7 +94,8 @@ def _network_errors(url):
     try:
         yield
     except requests.RequestException as error:
-        reason = str(error).split("Caused by")[-1].strip("() '\"")
+        reason = str(error).split("Caused by")[-1]
+        reason = re.sub(r".*\[Errno -?\d+\] ", "", reason).strip("() '\"")
         raise UserError(f"{url}: {reason}; run it again: it goes on with what has come") from error
 
 

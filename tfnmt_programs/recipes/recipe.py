@@ -93,7 +93,10 @@ def find_recipe(name: str) -> Recipe:
             raise UserError(f"unknown recipe {name!r}{nearest_name(name, names)} of {', '.join(names)}")
         path = FOLDER / f"{name}.yaml"
     try:
-        return from_json(Recipe, yaml.safe_load(path.read_text(encoding="utf-8")), path)
+        fields = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if not isinstance(fields, dict):
+            raise UserError(f"{path}: is no recipe: it has no keys such as title and commands")
+        return from_json(Recipe, fields, path)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, yaml.YAMLError) as error:

@@ -7,10 +7,13 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from tfnmt.errors import UserError
+from tfnmt.classification.presets import CLASSIFIER_PRESETS
+from tfnmt.commands.training_options import chosen_settings
+from tfnmt.errors import UserError, errors_in
 from tfnmt.files import file_errors, write_file
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.model_directory import CHECKPOINTS
+from tfnmt.translation.presets import PRESETS, find_preset
 from tfnmt_programs.command_process import parse_command, resumed, run_command
 from tfnmt_programs.experiment_record import read_record, record_experiment
 from tfnmt_programs.recipes.recipe import Recipe
@@ -47,13 +50,15 @@ class RecipeRun:
         settings: `key=value`, for all trainings: other ones than those of the documented row.
 
     Raises:
-        UserError: a run of another recipe, or with other settings, lies in the folder; or there is a seed among the
-            settings, and the recipe trains several models with seeds of their own.
+        UserError: a run of another recipe, or with other settings, lies in the folder; a training cannot have one of
+            the settings; there are settings and no trainings; or there is a seed among them, and the recipe trains
+            several models with seeds of their own.
     """
 
     def __init__(self, recipe: Recipe, data: Path, folder: Path, settings: Sequence[str] = ()):
         self.recipe, self.folder, self.settings = recipe, folder, list(settings)
         self.variables = {"DATA": str(data.resolve()), "RUN": str(folder.resolve())}
+        _check_settings(recipe, self.settings)
         own_seeds = sum("seed=" in command for command in recipe.commands if command.startswith("train-"))
         if own_seeds > 1 and any(setting.startswith("seed=") for setting in settings):
             raise UserError("--set seed: the recipe trains models with seeds of their own; copy it, and change these")
@@ -134,6 +139,19 @@ class RecipeRun:
         for name, value in self.variables.items():
             words = [word.replace(f"${name}", value) for word in words]
         return words
+
+
+def _check_settings(recipe, settings):
+    """Raise `UserError` if a training cannot have one of the settings: now, not after hours."""
+    trainings = [_split(_parts(command)[0]) for command in recipe.commands if command.startswith("train-")]
+    if settings and not trainings:
+        raise UserError(f"--set {settings[0]}: the recipe trains nothing; leave it out")
+    for words in trainings if settings else ():
+        options = parse_command(words)
+        presets, keys = (PRESETS, ()) if words[0] == "train-translator" else (CLASSIFIER_PRESETS, ("task", "encoder"))
+        preset = find_preset(options.preset or "tiny", presets)
+        with errors_in("--set"):
+            preset.override([*chosen_settings(options, *keys), *settings])
 
 
 def _changed(options, setting):

@@ -6,6 +6,7 @@ import http.server
 import io
 import os
 import re
+import socket
 import threading
 import zipfile
 from pathlib import Path
@@ -345,6 +346,37 @@ def test_the_end_of_input_is_no_consent(monkeypatch):
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     with pytest.raises(UserError, match="^not agreed; --accept-licence agrees to the licence of the data$"):
         recipe_command._ask()
+
+
+@pytest.mark.parametrize(
+    ("setting", "complaint"),
+    [("sed=2", "--set: unknown key 'sed'; the nearest is 'seed'"), ("epochs=no", "--set: epochs=no: allowed is")],
+)
+def test_a_setting_that_no_training_can_have_is_told_before_all(setting, complaint, recipe, tmp_path):
+    path, commands = recipe
+    options = ("recipe", path, "--output", tmp_path / "runs", "--accept-licence")
+    with pytest.raises(UserError, match=complaint):
+        call(*options, "--set", setting)
+    assert not commands and not (tmp_path / "runs" / "sample").exists()
+    changed(path, commands=[])
+    with pytest.raises(UserError, match="sample.yaml: --set seed=2: the recipe trains nothing; leave it out$"):
+        call(*options, "--set", "seed=2")
+
+
+@pytest.mark.parametrize("text", ["", "- title", "title"])
+def test_what_has_no_keys_is_no_recipe(text, tmp_path):
+    path = tmp_path / "some.yaml"
+    path.write_text(text)
+    with pytest.raises(UserError, match=f"^{path}: is no recipe: it has no keys"):
+        find_recipe(str(path))
+
+
+def test_a_server_that_does_not_answer_is_one_reason(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nobody listens there
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/file.txt"
+        with pytest.raises(UserError, match=f"^{url}: Connection refused; run it again"):
+            obtain(published(CONTENT, url=url), tmp_path)
 
 
 @pytest.mark.parametrize("seeds", [[1], [1, 2]])
