@@ -47,11 +47,12 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         return
     import_tensorflow()
     from tfnmt_programs.recipes.fetch import obtain
-    from tfnmt_programs.recipes.run import RecipeRun, check_commands
+    from tfnmt_programs.recipes.run import RecipeRun, check_commands, check_settings
 
     recipe, folder = find_recipe(arguments.recipe), Path(arguments.output)
     with errors_in(arguments.recipe):
         check_commands(recipe)
+        check_settings(recipe, arguments.set)
     print(f"The data: {recipe.licence}", file=output, flush=True)
     if recipe.asks and not arguments.accept_licence:
         _ask()

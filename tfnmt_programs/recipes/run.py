@@ -40,6 +40,27 @@ def check_commands(recipe: Recipe) -> None:
         parse_command([*_split(score.command), "--json"])
 
 
+def check_settings(recipe: Recipe, settings: Sequence[str]) -> None:
+    """Find out, before anything is fetched, whether the trainings can have these settings `key=value`.
+
+    Raises:
+        UserError: a key or a value is none; the recipe trains nothing; there is a seed among them, and it trains
+            several models with seeds of their own.
+    """
+    trainings = [_split(_parts(command)[0]) for command in recipe.commands if command.startswith("train-")]
+    if settings and not trainings:
+        raise UserError(f"--set {settings[0]}: the recipe trains nothing; leave it out")
+    own_seeds = sum(any("seed=" in word for word in words) for words in trainings)
+    if own_seeds > 1 and any(setting.startswith("seed=") for setting in settings):
+        raise UserError("--set seed: the recipe trains models with seeds of their own; copy it, and change these")
+    for words in trainings if settings else ():
+        options = parse_command(words)
+        presets, keys = (PRESETS, ()) if words[0] == "train-translator" else (CLASSIFIER_PRESETS, ("task", "encoder"))
+        preset = find_preset(options.preset or "tiny", presets)
+        with errors_in("--set"):
+            preset.override([*chosen_settings(options, *keys), *settings])
+
+
 class RecipeRun:
     """A recipe in a folder.
 
@@ -47,21 +68,16 @@ class RecipeRun:
         recipe: the recipe, which `check_commands` has passed; its files are in `data` already.
         data: the folder of all data.
         folder: of the recipe's own files; made if it is not there.
-        settings: `key=value`, for all trainings: other ones than those of the documented row.
+        settings: `key=value`, for all trainings: other ones than those of the documented row; `check_settings` has
+            passed them.
 
     Raises:
-        UserError: a run of another recipe, or with other settings, lies in the folder; a training cannot have one of
-            the settings; there are settings and no trainings; or there is a seed among them, and the recipe trains
-            several models with seeds of their own.
+        UserError: a run of another recipe, or with other settings, lies in the folder.
     """
 
     def __init__(self, recipe: Recipe, data: Path, folder: Path, settings: Sequence[str] = ()):
         self.recipe, self.folder, self.settings = recipe, folder, list(settings)
         self.variables = {"DATA": str(data.resolve()), "RUN": str(folder.resolve())}
-        _check_settings(recipe, self.settings)
-        own_seeds = sum("seed=" in command for command in recipe.commands if command.startswith("train-"))
-        if own_seeds > 1 and any(setting.startswith("seed=") for setting in settings):
-            raise UserError("--set seed: the recipe trains models with seeds of their own; copy it, and change these")
         with file_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
         self._record()
@@ -139,19 +155,6 @@ class RecipeRun:
         for name, value in self.variables.items():
             words = [word.replace(f"${name}", value) for word in words]
         return words
-
-
-def _check_settings(recipe, settings):
-    """Raise `UserError` if a training cannot have one of the settings: now, not after hours."""
-    trainings = [_split(_parts(command)[0]) for command in recipe.commands if command.startswith("train-")]
-    if settings and not trainings:
-        raise UserError(f"--set {settings[0]}: the recipe trains nothing; leave it out")
-    for words in trainings if settings else ():
-        options = parse_command(words)
-        presets, keys = (PRESETS, ()) if words[0] == "train-translator" else (CLASSIFIER_PRESETS, ("task", "encoder"))
-        preset = find_preset(options.preset or "tiny", presets)
-        with errors_in("--set"):
-            preset.override([*chosen_settings(options, *keys), *settings])
 
 
 def _changed(options, setting):
