@@ -40,10 +40,9 @@ def distilled_pairs(
         UserError: a file cannot be read, or a line of an n-best file has another form or number than it must; names it.
     """
     sources, references = map(list, pairs.sides())
+    # Both files are read before the scoring, which takes long.
     found = list(_found(n_best, len(sources), "source"))
-    back_found = (
-        [] if back_n_best is None else list(_found(back_n_best, len(sources), "target"))
-    )  # read before the scoring
+    back_found = list(_found(back_n_best, len(sources), "target")) if back_n_best is not None else []
     yield from _with_translations(sources, references, found, tokenize)
     if back_found:
         for reference, source in _with_translations(references, sources, back_found, tokenize):
