@@ -33,17 +33,22 @@ def connect(
     """
     if authorities and not Path(authorities).is_file():
         raise UserError(f"{authorities}: there is no such file of certificates")
-    if authorities:
-        try:
-            ssl.create_default_context(cafile=authorities)
-        except ssl.SSLError as error:
-            raise UserError(f"{authorities}: is no PEM file of certificates ({error.reason})") from error
     with contextlib.suppress(ValueError):  # brackets that do not match; the port is not a number
         parts = urlsplit(url)
         if authorities and parts.scheme in ("http", "grpc"):
             raise UserError(f"{url}: is not encrypted, so {authorities} says nothing; use {parts.scheme}s://HOST:PORT")
+        if authorities:
+            _check_certificates(authorities)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return RestClient(url.rstrip("/"), deadline, retries, authorities)
         if parts.scheme in ("grpc", "grpcs") and parts.hostname and parts.port:
             return GrpcClient(parts.netloc, deadline, retries, parts.scheme == "grpcs", authorities)
     raise UserError(f"{url}: use http://HOST:PORT or grpc://HOST:PORT, or https and grpcs for TLS")
+
+
+def _check_certificates(path):
+    """Raise `UserError` if a file has no certificates: else each connection would fail, without this reason."""
+    try:
+        ssl.create_default_context(cafile=path)
+    except ssl.SSLError as error:
+        raise UserError(f"{path}: is no PEM file of certificates ({error.reason})") from error
