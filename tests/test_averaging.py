@@ -67,6 +67,7 @@ def test_the_checkpoint_before_the_first_step_does_not_count(run, tmp_path):
     assert average_checkpoints(directory, 2, tmp_path / "mean") == ["step-15", "step-10"]
 
 
+@pytest.mark.slow
 def test_the_last_checkpoint_alone_has_the_dev_scores_of_the_run(tmp_path):
     """With the loss that was trained, label smoothing and mean over sentences too."""
     settings = ["epochs=1", "steps=5", "label_smoothing=0.2", "loss_mean=sentences", "selection=loss"]
@@ -78,6 +79,7 @@ def test_the_last_checkpoint_alone_has_the_dev_scores_of_the_run(tmp_path):
         assert f"- {name} {progress.history[-1][name]:.4g}\n" in card
 
 
+@pytest.mark.slow
 def test_the_last_checkpoint_of_a_classifier_has_the_dev_scores_of_the_run(tmp_path):
     sizes = ("embedding_size=6", "units=8", "tracker_units=5", "head_units=8")
     preset = CLASSIFIER_PRESETS["tiny"].override(["encoder=spinn", "steps=2", "selection=loss", *sizes])

@@ -101,6 +101,7 @@ def test_compare_parses():
     assert compare_parses(np.pad(predicted, [(0, 0), (0, 4)]), given) == (same, 8, 2, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoder", ["spinn-pi-nt", "rl-spinn"])
 def test_what_is_trained_without_broken_trees_is_evaluated_without_them(encoder, tmp_path):
     """In training, after the averaging of checkpoints, and by the command, if it is told to."""

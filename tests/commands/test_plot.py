@@ -51,6 +51,7 @@ def test_the_stack_is_drawn_and_told(tmp_path):
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_growth_is_measured_and_drawn(tmp_path):
     path = tmp_path / "growth.svg"
     told = call("plot", "growth", "--output", path, "--encoder", "spinn-pi-nt", "--lengths", "3", "2", "--pairs", "1")

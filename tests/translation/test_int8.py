@@ -150,6 +150,7 @@ def test_a_translation_does_not_depend_on_its_batch(method):
         assert texts_of(found) == [expected[i] for i in order]
 
 
+@pytest.mark.slow
 def test_further_training_counts():
     """A model translates with the weights that it has by then, and an ensemble makes them anew."""
     model, other = made(), made(seed=2)

@@ -120,6 +120,7 @@ def test_draws_are_trained_with_dropout_and_made_without(rate):
     np.testing.assert_array_equal(*drawn)
 
 
+@pytest.mark.slow
 def test_translations_get_better_by_it_alone():
     """The risk of other draws than those that were learned from, and of other sources."""
     model, optimizer = trained(25), keras.optimizers.Adam(0.01)
