@@ -341,8 +341,8 @@ def test_a_preset_is_no_configuration_of_a_model():
 
 @pytest.mark.parametrize("dtype", ["float64", "mixed_bfloat16"])
 def test_a_dtype_is_that_of_all_layers_and_is_kept(dtype, tmp_path):
-    made_plain = made(cell="lstm", scheduled_sampling=0.1)
-    translator = Translator.from_config(made_plain.get_config() | {"dtype": dtype, "trainable": False})
+    plain = made(cell="lstm", scheduled_sampling=0.1)
+    translator = Translator.from_config(plain.get_config() | {"dtype": dtype, "trainable": False})
     assert not translator.trainable_variables
     expected = keras.DTypePolicy(dtype)
     translator.save(tmp_path / "translator.keras")
