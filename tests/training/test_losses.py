@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tfnmt.errors import UserError
-from tfnmt.training.losses import MaskedCrossEntropy, word_losses
+from tfnmt.training.losses import MaskedCrossEntropy, symmetric_divergences, word_losses
 from tfnmt.training.metrics import Perplexity, TokenAccuracy
 
 LABELS = np.array([[4, 1, 3, 0], [2, 3, 0, 0], [3, 0, 0, 0]], np.int32)
@@ -53,6 +53,28 @@ def test_gradient_is_that_of_the_plain_formula(label_smoothing):
         ours = tf.reduce_sum(word_losses(tf.constant(LABELS), logits, label_smoothing) * weights)
         plain = -tf.reduce_sum(tf.reduce_sum(q * tf.nn.log_softmax(logits), axis=-1) * weights)
     np.testing.assert_allclose(tape.gradient(ours, logits), tape.gradient(plain, logits), atol=1e-6)
+
+
+def test_symmetric_divergences_by_hand():
+    """Of (1/2, 1/2) and (1/4, 3/4): ½ log 2 + ½ log ⅔ one way, ¼ log ½ + ¾ log 3/2 the other, in sum ¼ log 3."""
+    p, q = np.log([[[1.0, 1.0], [2.0, 2.0]]]), np.log([[[1.0, 3.0], [5.0, 5.0]]])
+    for e, f in ((p, q), (q, p)):
+        np.testing.assert_allclose(symmetric_divergences(e, f), [[np.log(3) / 4, 0.0]], atol=1e-7)
+
+
+def test_symmetric_divergences_are_the_plain_formula():
+    other = np.random.default_rng(3).normal(scale=3, size=LOGITS.shape).astype(np.float32)
+    logits, other = tf.constant(LOGITS), tf.constant(other)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch([logits, other])
+        ours = symmetric_divergences(logits, other)
+        p, q = tf.nn.log_softmax(logits), tf.nn.log_softmax(other)
+        plain = tf.reduce_sum((tf.exp(p) - tf.exp(q)) * (p - q), axis=-1)
+    np.testing.assert_allclose(ours, plain, rtol=1e-5)
+    for variable in (logits, other):
+        np.testing.assert_allclose(tape.gradient(ours, variable), tape.gradient(plain, variable), atol=1e-5)
+    large = symmetric_divergences(tf.constant([[[300.0, 0.0]]]), tf.constant([[[0.0, 300.0]]]))
+    np.testing.assert_allclose(large, [[600.0]])
 
 
 @pytest.mark.parametrize("label_smoothing", [0.0, 0.1])

@@ -90,6 +90,20 @@ def word_losses(labels: tf.Tensor, logits: tf.Tensor, label_smoothing: float = 0
     return tf.reshape(losses(e), tf.shape(labels))
 
 
+def symmetric_divergences(logits: tf.Tensor, other_logits: tf.Tensor) -> tf.Tensor:
+    """KL(p‖q) + KL(q‖p) of two predictions p = softmax(e) and q = softmax(f) of each word: float32 [batch, length].
+
+    It is Σ_k (p(k) − q(k)) (log p(k) − log q(k)), and so Σ_k (p(k) − q(k)) (e(k) − f(k)): what normalises e and f is
+    the same for all k, over which p − q is 0 in sum. With it R-Drop (Liang et al. 2021, arXiv:2106.14448) compares
+    what a model expects with one dropout and with another.
+
+    Args:
+        logits, other_logits: e(k) and f(k), [batch, length, vocabulary_size].
+    """
+    e, f = _flat(logits), _flat(other_logits)
+    return tf.reshape(tf.reduce_sum((tf.nn.softmax(e) - tf.nn.softmax(f)) * (e - f), axis=1), tf.shape(logits)[:-1])
+
+
 def _softmax_and_normalizers(e):
     """softmax(e) of each row, and its log-normalizer log Σ_k exp(e(k)): [rows, classes] and [rows].
 

@@ -72,6 +72,13 @@ class TranslatorConfiguration(Configuration):
         ge=0,
         le=1,
     )
+    r_drop_weight: float = Field(
+        0.0,
+        description="α of R-Drop: in training each batch is read twice, and what is expected with one dropout is to be"
+        " what is expected with another; needs a dropout rate, and no scheduled_sampling",
+        ge=0,
+        le=1000,
+    )
     risk_weight: float = Field(
         0.0,
         description="weight of the expected 1 − BLEU of the model's own translations in the loss (minimum risk"
@@ -111,6 +118,10 @@ class TranslatorConfiguration(Configuration):
             value = getattr(self, key)
             need = "left out unless deep_output, and without tied_embeddings and input_feeding"
             require(plain or value == default, key, value, need)
+        if self.r_drop_weight:
+            rates = [value for key, value in self if key.endswith("_dropout")]
+            need = "0 without dropout, and with scheduled_sampling"
+            require(any(rates) and not self.scheduled_sampling, "r_drop_weight", self.r_drop_weight, need)
         if self.attend_first:
             one = self.attention != "none" and self.decoder_layers == 1 and not self.conditional
             need = "false without attention, and with conditional, input_feeding or several decoder_layers"

@@ -15,7 +15,7 @@ from tfnmt.layers.encoder import Encoder
 from tfnmt.layers.invariants import products_in
 from tfnmt.text.framing import encode_source
 from tfnmt.text.tokenizers import Tokenizer, tokenizer_from_config
-from tfnmt.training.losses import MaskedCrossEntropy
+from tfnmt.training.losses import MaskedCrossEntropy, symmetric_divergences
 from tfnmt.training.micro_batches import LossTerms, MicroBatchTraining
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.int8_weights import weights_digest
@@ -125,25 +125,44 @@ class Translator(MicroBatchTraining, keras.Model):
         sample_weight: tf.Tensor | None = None,
         training: bool = True,
     ) -> tf.Tensor:
-        """Keras's; in training, `risk_weight` times the `tfnmt.translation.risk.risk` is added."""
-        loss = super().compute_loss(x, y, y_pred, sample_weight, training)
-        return loss + self._weighted_risk(x, y) if training and self.configuration.risk_weight else loss
+        """Keras's. In training, with an `r_drop_weight`, its mean with that of a second prediction, and what the two
+        differ by; with a `risk_weight`, that times the `tfnmt.translation.risk.risk` is added."""
+        loss, c = super().compute_loss(x, y, y_pred, sample_weight, training), self.configuration
+        if training and c.r_drop_weight:
+            other = self(x, training=True)
+            second = super().compute_loss(x, y, other, sample_weight, training)
+            loss = (loss + second) / 2 + self._weighted_divergence(y, y_pred, other)
+        return loss + self._weighted_risk(x, y) if training and c.risk_weight else loss
 
     def loss_terms(self, x: dict[str, tf.Tensor], y: tf.Tensor, y_pred: tf.Tensor, training: bool = True) -> LossTerms:
         """The `MaskedCrossEntropy` given to `compile`, and the number of words or sentences that it is the mean of; see
-        `MicroBatchTraining`. Any other loss is taken for a mean over words. In training with a `risk_weight`, the
-        weighted risk too, a mean over sentences.
+        `MicroBatchTraining`. Any other loss is taken for a mean over words. In training, what `compute_loss` adds is
+        there too; the weighted risk is a mean over sentences.
 
         Raises:
             ValueError: the model was compiled without a loss.
         """
         if self.loss is None:
             raise ValueError("there is no loss: compile the model with one, such as tfnmt.MaskedCrossEntropy()")
+        loss, c = keras.losses.get(self.loss), self.configuration
+        mean = tf.reduce_mean(loss(y, y_pred))
+        if training and c.r_drop_weight:
+            other = self(x, training=True)
+            mean = (mean + tf.reduce_mean(loss(y, other))) / 2 + self._weighted_divergence(y, y_pred, other)
+        terms = [(mean, self._count(y))]
+        return [*terms, (self._weighted_risk(x, y), tf.shape(y)[0])] if training and c.risk_weight else terms
+
+    def _count(self, y):
+        """How many words or sentences the loss is a mean over."""
         loss = keras.losses.get(self.loss)  # Keras lets one name a loss
-        count = loss.count(y) if isinstance(loss, MaskedCrossEntropy) else tf.math.count_nonzero(y)
-        terms = [(tf.reduce_mean(loss(y, y_pred)), count)]
-        has_risk = training and self.configuration.risk_weight
-        return [*terms, (self._weighted_risk(x, y), tf.shape(y)[0])] if has_risk else terms
+        return loss.count(y) if isinstance(loss, MaskedCrossEntropy) else tf.math.count_nonzero(y)
+
+    def _weighted_divergence(self, y, y_pred, other):
+        """α/4 Σ (KL(p‖q) + KL(q‖p)) over the words of `y`, over what the loss is divided by: half of what R-Drop
+        (Liang et al. 2021, section 2) adds to the sum of two cross-entropies, of which the loss has the mean."""
+        divergences = tf.where(y != 0, symmetric_divergences(y_pred, other), 0.0)
+        mean = tf.math.divide_no_nan(tf.reduce_sum(divergences), tf.cast(self._count(y), tf.float32))
+        return self.configuration.r_drop_weight / 4 * mean
 
     def _weighted_risk(self, x, y):
         c = self.configuration
