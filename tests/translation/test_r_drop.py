@@ -68,6 +68,30 @@ def test_a_batch_in_parts_has_the_loss_of_the_whole(micro_batches):
     assert loss == pytest.approx(expected_loss(labels, p, q, "words"), rel=1e-5)
 
 
+@pytest.mark.parametrize("loss", [keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=0), [None]])
+def test_other_losses_count_words(loss):
+    """One of Keras's own, and one in a list."""
+    inputs, labels = copies(5)
+    p, q = np.random.default_rng(2).normal(size=[2, *labels.shape, 10]).astype(np.float32)
+    model = scripted(made(**SMALL, word_dropout=0.1, r_drop_weight=WEIGHT), [q])
+    model.compile(loss=[MaskedCrossEntropy()] if loss == [None] else loss)
+    assert float(model.compute_loss(inputs, labels, p)) == pytest.approx(expected_loss(labels, p, q, "words"), rel=1e-5)
+
+
+def test_weights_of_losses_are_refused():
+    model = made(**SMALL, word_dropout=0.1, r_drop_weight=WEIGHT)
+    model.compile("sgd", loss=MaskedCrossEntropy(), loss_weights=[2.0])
+    with pytest.raises(ValueError, match="loss_weights has no effect on a batch in parts, or with further terms"):
+        model.train_on_batch(*copies(4))
+
+
+def test_several_losses_are_refused():
+    model = made(**SMALL, word_dropout=0.1, r_drop_weight=WEIGHT)
+    model.compile(loss=[MaskedCrossEntropy(), MaskedCrossEntropy()])
+    with pytest.raises(ValueError, match="there is not one loss but 2: compile the model with one"):
+        model.loss_terms(*copies(4), None)
+
+
 @pytest.mark.parametrize("micro_batches", [1, 2])
 def test_training_has_two_dropout_masks_and_learns(micro_batches):
     model = made(**SMALL, output_dropout=0.3, r_drop_weight=1.0, micro_batches=micro_batches)

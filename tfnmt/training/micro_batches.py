@@ -32,6 +32,8 @@ class MicroBatchTraining(ModelInternals):
 
     micro_batches: int = 1
     """How many; 1 with one replica is Keras's own step."""
+    has_further_terms: bool = False
+    """Whether `loss_terms` gives more than the loss that `compile` gets."""
     replicas: Replicas = ONE_REPLICA
     """Those that train the model."""
 
@@ -39,11 +41,13 @@ class MicroBatchTraining(ModelInternals):
         """Keras's; the optimizer is built before, or the step would be traced twice: without its variables and with.
 
         Raises:
-            ValueError: the model was compiled with `loss_weights`, and a batch is divided.
+            ValueError: the model was compiled with `loss_weights`, and the loss is not Keras's own.
         """
-        divided = self.micro_batches > 1 or self.replicas.number > 1
-        if divided and (self.get_compile_config() or {}).get("loss_weights") is not None:
-            raise ValueError("loss_weights has no effect on a batch in parts: compile without it")
+        by_terms = self.micro_batches > 1 or self.replicas.number > 1 or self.has_further_terms
+        if by_terms and (self.get_compile_config() or {}).get("loss_weights") is not None:
+            raise ValueError(
+                "loss_weights has no effect on a batch in parts, or with further terms of the loss: compile without it"
+            )
         self.optimizer.build(self.trainable_weights)
         return super().make_train_function(force)
 

@@ -103,6 +103,7 @@ class Translator(MicroBatchTraining, keras.Model):
         self.built = True
         if c.scheduled_sampling:
             self.drawn_words = DrawnWords(c.scheduled_sampling, name="drawn_words")
+        self.has_further_terms = bool(c.r_drop_weight or c.risk_weight)
         if c.risk_weight:
             self.seeds = keras.random.SeedGenerator()
         self.supports_jit = False  # batches come in many shapes, and XLA would compile each of them anew
@@ -125,43 +126,39 @@ class Translator(MicroBatchTraining, keras.Model):
         sample_weight: tf.Tensor | None = None,
         training: bool = True,
     ) -> tf.Tensor:
-        """Keras's. In training, with an `r_drop_weight`, its mean with that of a second prediction, and what the two
-        differ by; with a `risk_weight`, that times the `tfnmt.translation.risk.risk` is added."""
-        loss, c = super().compute_loss(x, y, y_pred, sample_weight, training), self.configuration
-        if training and c.r_drop_weight:
-            other = self(x, training=True)
-            second = super().compute_loss(x, y, other, sample_weight, training)
-            loss = (loss + second) / 2 + self._weighted_divergence(y, y_pred, other)
-        return loss + self._weighted_risk(x, y) if training and c.risk_weight else loss
+        """Keras's; in training with an `r_drop_weight` or `risk_weight` the sum of the means of the `loss_terms`."""
+        if training and self.has_further_terms:
+            return self.with_penalties(tf.add_n([mean for mean, _ in self.loss_terms(x, y, y_pred)]))
+        return super().compute_loss(x, y, y_pred, sample_weight, training)
 
     def loss_terms(self, x: dict[str, tf.Tensor], y: tf.Tensor, y_pred: tf.Tensor, training: bool = True) -> LossTerms:
         """The `MaskedCrossEntropy` given to `compile`, and the number of words or sentences that it is the mean of; see
-        `MicroBatchTraining`. Any other loss is taken for a mean over words. In training, what `compute_loss` adds is
-        there too; the weighted risk is a mean over sentences.
+        `MicroBatchTraining`. Any other loss is taken for a mean over words. In training with an `r_drop_weight` it is
+        the mean of the losses of two predictions, and the weighted divergence of these is added; with a `risk_weight`
+        the weighted `tfnmt.translation.risk.risk` is a term too, a mean over sentences.
 
         Raises:
-            ValueError: the model was compiled without a loss.
+            ValueError: the model was compiled without a loss, or with several.
         """
-        if self.loss is None:
-            raise ValueError("there is no loss: compile the model with one, such as tfnmt.MaskedCrossEntropy()")
-        loss, c = keras.losses.get(self.loss), self.configuration
+        losses = keras.tree.flatten(self.loss)  # Keras lets one give a list, and name a loss
+        if len(losses) != 1 or losses[0] is None:
+            number = "no loss" if losses == [None] else f"not one loss but {len(losses)}"
+            raise ValueError(f"there is {number}: compile the model with one, such as tfnmt.MaskedCrossEntropy()")
+        loss, c = keras.losses.get(losses[0]), self.configuration
+        count = loss.count(y) if isinstance(loss, MaskedCrossEntropy) else tf.math.count_nonzero(y)
         mean = tf.reduce_mean(loss(y, y_pred))
         if training and c.r_drop_weight:
             other = self(x, training=True)
-            mean = (mean + tf.reduce_mean(loss(y, other))) / 2 + self._weighted_divergence(y, y_pred, other)
-        terms = [(mean, self._count(y))]
+            divergence = self._weighted_divergence(y, y_pred, other, count)
+            mean = (mean + tf.reduce_mean(loss(y, other))) / 2 + divergence
+        terms = [(mean, count)]
         return [*terms, (self._weighted_risk(x, y), tf.shape(y)[0])] if training and c.risk_weight else terms
 
-    def _count(self, y):
-        """How many words or sentences the loss is a mean over."""
-        loss = keras.losses.get(self.loss)  # Keras lets one name a loss
-        return loss.count(y) if isinstance(loss, MaskedCrossEntropy) else tf.math.count_nonzero(y)
-
-    def _weighted_divergence(self, y, y_pred, other):
-        """α/4 Σ (KL(p‖q) + KL(q‖p)) over the words of `y`, over what the loss is divided by: half of what R-Drop
-        (Liang et al. 2021, section 2) adds to the sum of two cross-entropies, of which the loss has the mean."""
+    def _weighted_divergence(self, y, y_pred, other, count):
+        """α/4 Σ (KL(p‖q) + KL(q‖p)) over the words of `y`, divided by `count`: half of what R-Drop (Liang et al. 2021,
+        section 2) adds to the sum of two cross-entropies, of which the loss has the mean."""
         divergences = tf.where(y != 0, symmetric_divergences(y_pred, other), 0.0)
-        mean = tf.math.divide_no_nan(tf.reduce_sum(divergences), tf.cast(self._count(y), tf.float32))
+        mean = tf.math.divide_no_nan(tf.reduce_sum(divergences), tf.cast(count, tf.float32))
         return self.configuration.r_drop_weight / 4 * mean
 
     def _weighted_risk(self, x, y):
