@@ -182,6 +182,8 @@ def test_expressions_of_a_file(tmp_path):
     path = tmp_path / "test.tsv"
     path.write_text("2\t( ( ( [MIN 2 ) 7 ) ] )\n3\t3\n")
     assert list(expressions(path)) == ["( ( ( [MIN 2 ) 7 ) ] )", "3"]
+    path.write_text("2\t( (  ( [MIN 2 ) 7 ) ] )\n\n3\t3 \n")
+    assert list(expressions(path)) == ["( ( ( [MIN 2 ) 7 ) ] )", "3"]
     path.write_text("2\t2\n22\t2\n")
     with pytest.raises(UserError, match=r"test\.tsv, line 2: a line must be a digit TAB"):
         list(expressions(path))

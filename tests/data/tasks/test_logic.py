@@ -112,6 +112,22 @@ def test_augment_logic_writes_copies_without_what_is_excluded(tmp_path):
         augment("--seed", "1")
 
 
+def test_excluded_pairs_are_known_whatever_their_spaces(tmp_path):
+    """A pair of two variables has 60 lines; all of them are excluded, written otherwise."""
+    path = tmp_path / "pairs"
+    path.write_text("<\ta\t( a ( or b ) )\n\n")
+    drawn = renamed_copies(path, copies=300, seed=1)
+    assert len(drawn) == 300 and len(set(drawn)) > 20
+    exclude = [line.replace("( or", "(  or") + "\t0.5" for line in drawn]
+    assert not renamed_copies(path, copies=300, seed=1, exclude=exclude)
+
+
+def test_words_end_at_plain_spaces_alone():
+    word = "a\u00a0"
+    label, first, second = renamed(f"#\t( {word} ( or b ) )\tc", random.Random(1)).split("\t")
+    assert label == "#" and word in (first + " " + second).split(" ")
+
+
 @pytest.mark.parametrize("formula", ["( c", "( c d e )", "( ) )", "( not )"])
 def test_what_is_no_formula_is_refused(formula, tmp_path):
     path = tmp_path / "pairs"

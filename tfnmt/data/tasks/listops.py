@@ -14,6 +14,7 @@ from statistics import median
 
 from tfnmt.data.examples import Example, SentenceReader, SkippedExampleError
 from tfnmt.data.lines import read_lines
+from tfnmt.data.progress import log_waiting
 from tfnmt.data.tasks.listops_lengths import Lengths
 from tfnmt.data.tasks.task import Task
 from tfnmt.errors import UserError
@@ -30,7 +31,7 @@ ARGUMENTS = (2, 5)
 MAXIMUM_DEPTH = 20
 # Few levels have few expressions. After this number of draws in a row with nothing to use, there may be no others.
 MAXIMUM_REPEATED_DRAWS = 100_000
-# Of expressions whose number of words is asked for: computing how probable each number is takes some ten seconds then.
+# Of expressions whose number of words is asked for: computing how probable each number is takes up to a minute then.
 MAXIMUM_WORDS = 10_000
 # Each level is a call within a call, of which Python allows a thousand.
 MAXIMUM_LEVELS = 200
@@ -151,7 +152,10 @@ def draw_lines(
         )
     rng = random.Random(seed)
     seen = set(exclude)
-    lengths = words and Lengths(LIST_PROBABILITY, arguments, levels, words[1])
+    lengths = None
+    if words:
+        with log_waiting("computing how probable each number of words is"):
+            lengths = Lengths(LIST_PROBABILITY, arguments, levels, words[1])
 
     def drawn():
         if not lengths:
@@ -192,14 +196,16 @@ def _new(drawn, seen):
 
 
 def expressions(path: str | Path) -> Iterator[str]:
-    """The expression of every line of a ListOps file.
+    """The expression of every line of a ListOps file, with one space between words. Empty lines are left out.
 
     Raises:
         UserError: the file cannot be read, or a line is not one of ListOps.
     """
     for number, line in enumerate(read_lines(path), start=1):
+        if not line:
+            continue
         try:
-            yield _split(line)[1]
+            yield " ".join(filter(None, _split(line)[1].split(" ")))
         except UserError as error:
             raise UserError(f"{path}, line {number}: {error}") from error
 

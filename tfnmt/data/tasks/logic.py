@@ -118,27 +118,37 @@ def renamed(line: str, rng: random.Random) -> str:
         raise UserError(f"a line must be one of {' '.join(RELATIONS)}, TAB, a formula, TAB, a formula")
     for formula in fields[1:]:
         from_brackets(formula)
-    first, second = (" ".join(new_name.get(word, word) for word in formula.split()) for formula in fields[1:])
+    first, second = (
+        " ".join(new_name.get(word, word) for word in formula.split(" "))
+        for formula in normalized(line).split("\t")[1:]
+    )
     if rng.random() < 0.5:
         return f"{fields[0].translate(_CONVERSE)}\t{second}\t{first}"
     return f"{fields[0]}\t{first}\t{second}"
 
 
+def normalized(line: str) -> str:
+    """A pair as `renamed` writes it: with one space between words, and without further columns."""
+    return "\t".join(" ".join(filter(None, field.split(" "))) for field in line.split("\t")[:3])
+
+
 def renamed_copies(path: str | Path, copies: int, seed: int, exclude: Collection[str] = ()) -> list[str]:
-    """So many copies of every line of a file, each `renamed` anew, in random order, without the lines in `exclude`.
+    """So many copies of every line of a file, each `renamed` anew, in random order, without the pairs on the lines in
+    `exclude`. Empty lines are left out.
 
     Raises:
         UserError: the file cannot be read or is empty, or a line is not a pair of formulas.
     """
     rng = random.Random(seed)
-    lines, drawn = list(read_lines(path)), []
+    lines, drawn = [(number, line) for number, line in enumerate(read_lines(path), start=1) if line], []
     if not lines:
         raise UserError(f"{path}: the file is empty")
-    numbered = itertools.chain.from_iterable(enumerate(lines, start=1) for _ in range(copies))
+    numbered = itertools.chain.from_iterable(itertools.repeat(lines, copies))
     for number, line in log_progress(numbered, "renaming variables", copies * len(lines)):
         try:
             drawn.append(renamed(line, rng))
         except UserError as error:
             raise UserError(f"{path}, line {number}: {error}") from error
     rng.shuffle(drawn)
-    return [line for line in drawn if line not in exclude]
+    excluded = set(map(normalized, exclude))
+    return [line for line in drawn if line not in excluded]

@@ -33,7 +33,7 @@ class SentencePairTask(Task):
 
     def file_format(self, path: Path, first_line: str) -> tuple[LineReader, bool]:
         """By the file's suffix and its first line."""
-        if path.suffix == ".jsonl":
+        if path.suffix.lower() == ".jsonl":
             return functools.partial(self._example, _json_fields), False
         if first_line.startswith("gold_label\t"):
             return functools.partial(self._example, _named_columns(first_line)), True
@@ -115,6 +115,8 @@ def _named_columns(header: str) -> Callable[[str], tuple[str, ...]]:
 
 def _first_columns(line: str) -> tuple[str, ...]:
     columns = line.split("\t")
+    if len(columns) < 3 and line.startswith("{"):
+        raise UserError("JSON is read from files whose names end in .jsonl: rename this one")
     if len(columns) < 3:
         raise UserError(f"{len(columns)} columns instead of 3: label TAB sentence TAB sentence")
     return tuple(columns[:3])
