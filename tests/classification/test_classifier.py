@@ -160,6 +160,17 @@ def test_sampled_parses_are_learned_in_micro_batches(reward):
     assert any(np.any(old != new) for old, new in zip(before, model.get_weights(), strict=True))
 
 
+@pytest.mark.parametrize("dtype", ["float64", "mixed_bfloat16"])
+@pytest.mark.parametrize("options", [{}, {"reward": "accuracy", "baseline": "running"}], ids=["draws", "averages"])
+def test_sampled_parses_are_learned_in_any_dtype(options, dtype):
+    config = made("rl-spinn", "listops", **options).get_config()
+    model = Classifier.from_config(config | {"dtype": dtype})
+    model.compile(keras.optimizers.SGD(0.1), run_eagerly=True)
+    before = model.get_weights()
+    assert np.all(np.isfinite(model.train_on_batch(*batch_of(EXAMPLES["listops"]))))
+    assert any(np.any(old != new) for old, new in zip(before, model.get_weights(), strict=True))
+
+
 @pytest.mark.parametrize("tracker_reads", ["phrases", "words"])
 def test_without_samples_the_best_parses_are_trained_along_and_the_parser_is_left(tracker_reads):
     options = {"tracker_reads": tracker_reads, "tracked_composition": False}

@@ -102,7 +102,7 @@ class Classifier(MicroBatchTraining, keras.Model):
         if self.encoder_spec.samples_parses:
             self.seeds = keras.random.SeedGenerator()
             if c.baseline == "running":
-                self.standardize = RunningStandardization(name="standardize")
+                self.standardize = RunningStandardization(name="standardize", dtype="float32")  # as rewards are
                 self.standardize.build(None)
         self.supports_jit = False  # XLA would compile every shape of a batch anew
         self.predictor = Predictor(self)

@@ -39,7 +39,11 @@ def loss_terms(
     Returns:
         Pairs (mean, count): the loss is the sum of the means, and each is the mean of that many labels or transitions.
     """
-    c, logits, log_policy = configuration, predictions["logits"], predictions["log_probability"]
+    c, logits = configuration, predictions["logits"]
+    # In float32, as rewards are, whatever the model computes in.
+    log_policy, transition_logits = (
+        tf.cast(predictions[name], tf.float32) for name in ("log_probability", "transition_logits")
+    )
 
     def by_sample(values):
         """[batch · samples] → [batch, samples]."""
@@ -59,7 +63,7 @@ def loss_terms(
         rewards = tf.stop_gradient(by_sample(rewards))
         advantages = standardize(rewards) if standardize else rewards - baselines(rewards)
         policy_loss = reinforce_loss(by_sample(log_policy), advantages)
-    entropy = mean_entropy(predictions["transition_logits"], predictions["transitions"])
+    entropy = mean_entropy(transition_logits, predictions["transitions"])
     return [
         (class_loss, tf.size(labels)),
         (c.policy_weight * policy_loss, tf.size(labels)),
