@@ -161,6 +161,7 @@ def test_initial_models_that_do_not_fit_are_errors(files, tmp_path):
     [
         (["selection=bleu"], "selection=bleu: allowed is accuracy or loss"),
         (["mixed_precision=true"], "mixed_precision=true: allowed is false for classifiers"),
+        (["loss_mean=sentences"], "loss_mean=sentences: allowed is words for classifiers"),
         (["task=sick"], "line 1: "),
     ],
 )
@@ -169,6 +170,13 @@ def test_settings_that_are_errors(settings, complaint, files, tmp_path):
         train_classifier(tmp_path / "model", small("encoder=bag", *settings), *files)
     assert complaint in str(caught.value) and "\n" not in str(caught.value)
     assert not (tmp_path / "model").exists()
+
+
+def test_random_vectors_that_stay_as_they_are_are_told_of(files, tmp_path, caplog):
+    train_classifier(tmp_path / "first", small("encoder=bag", "steps=1"), *files)
+    assert "no word vectors" not in caplog.text
+    train_classifier(tmp_path / "second", small("encoder=bag", "steps=1", "trained_embeddings=false"), *files)
+    assert "no word vectors are given: random ones are used, and are not trained" in caplog.text
 
 
 def test_a_model_of_the_other_kind_is_an_error(files, tmp_path):

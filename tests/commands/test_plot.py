@@ -79,6 +79,11 @@ def test_a_batch_is_drawn_and_told(tmp_path):
     [
         (["tree", "--output", "a.png", "--title", "x", "y"], "--title: give each of the 1 trees a title of its own"),
         (["tree", "--output", "a.png", "--brackets", "( a b"], "--brackets '( a b': 1 brackets are never closed"),
+        (["stack", "--output", "a.png", "--brackets", ""], "--brackets '': the tree is empty"),
+        (
+            ["stack", "--output", "a.png", "--brackets", "( a " * 100 + "a" + " )" * 100],
+            "--brackets: a tree of 101 words; at most 100 can be read in a picture",
+        ),
         (["growth", "--output", "a.png", "--encoder", "x"], "--encoder x: should be one of spinn-pi-nt, spinn-pi"),
         (
             ["batch", "--output", "a.png", "--brackets", "( a b )", "( a )"],

@@ -30,3 +30,16 @@ def test_an_epoch_has_all_its_batches_however_few_are_trained(steps, in_all):
 
     told = dry_run(train, TrainingConfiguration(epochs=2, steps=steps))
     assert f"\n# batches: {BATCHES} an epoch, {in_all} in all\n" in told
+    assert ("\n# time: not known" in told) == (in_all <= 3)
+
+
+def test_batches_that_warm_up_tell_no_time(monkeypatch):
+    monkeypatch.setattr("tfnmt.training.dry_run.WARM_UP", BATCHES)
+
+    def train(directory, callbacks):
+        directory.mkdir()
+        (directory / "config.json").write_text("{}", encoding="utf-8")
+        start(directory, session={"callbacks": callbacks()}, epochs=1)
+
+    told = dry_run(train, TrainingConfiguration(epochs=1))
+    assert told.endswith(f"# time: not known after {BATCHES} batches, for the first {BATCHES} warm up")

@@ -35,7 +35,8 @@ _PARSES = {
 _WORDS_READ = {
     "words": "string [batch, words]: the words as the model reads them, <unk> for one that it does not know, then empty"
     " strings as padding",
-    "written": "string [batch, words]: the same as the text has them, unknown words too",
+    "written": "string [batch, words]: the same with unknown words too, as the text has them but for upper case"
+    " where the model reads none, and for what Unicode writes in several ways",
 }
 _NO_WORDS = "each text must have a word"
 _AS_MANY = "there must be as many first texts as second ones"

@@ -75,6 +75,8 @@ def train_classifier(
         own = {key: getattr(first, key) for key in TOKENIZER_KEYS}
         preset = preset.replace(model=preset.model.replace(**own))
     require(not preset.training.mixed_precision, "mixed_precision", True, "false for classifiers")
+    mean = preset.training.loss_mean
+    require(mean == "words", "loss_mean", mean, "words for classifiers, where it has no effect")
     with open_run(directory, preset, resume, ("accuracy", "loss"), replicas) as session:
         record = shared_record(
             replicas, lambda: _record(directory, preset, training_files, dev_files, vectors, resume, command)
@@ -108,6 +110,10 @@ def _train(directory, preset, record, vectors, word_files, resuming, session, ma
         matrix, coverage = read_vectors(vectors, tokenizer, training.seed, examples.word_counts)
         model.encoder.embedding.E.embeddings.assign(matrix)
         logger.info("%s: %s", vectors, coverage)
+    elif not (preset.model.trained_embeddings or initial or resuming):
+        logger.warning(
+            "no word vectors are given: random ones are used, and are not trained (trained_embeddings=false)"
+        )
     logger.info("%s weights; %s words", f"{model.count_params():,}", f"{tokenizer.vocabulary_size:,}")
     batches_per_epoch = number_of_batches(examples, batch_size)
     with replicas.scope():

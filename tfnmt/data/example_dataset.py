@@ -91,7 +91,8 @@ class ExampleDataset:
         self.lengths = np.array(lengths, np.int32)
         self.summary.examples = len(lengths)
         if not lengths:
-            raise UserError(f"{', '.join(map(str, self.paths))}: no examples to use: {self.summary}")
+            why = self.summary if self.summary.skipped else "there are no lines, but for a header"
+            raise UserError(f"{', '.join(map(str, self.paths))}: no examples to use: {why}")
 
     def __len__(self) -> int:
         return len(self.lengths)

@@ -110,10 +110,13 @@ def _memory(model):
 
 def _time(timer, batches_per_epoch, configuration):
     batches = configuration.total_batches(batches_per_epoch)
-    timed = timer.seconds[WARM_UP:] or timer.seconds
+    timed = timer.seconds[WARM_UP:]
+    counted = f"batches: {batches_per_epoch:,} an epoch, {batches:,} in all"
+    if not timed:
+        return [counted, f"time: not known after {len(timer.seconds)} batches, for the first {WARM_UP} warm up"]
     seconds = statistics.mean(timed)
     return [
-        f"batches: {batches_per_epoch:,} an epoch, {batches:,} in all",
+        counted,
         f"time: {seconds:.3f} s a batch, the mean of {len(timed)}; {duration(batches * seconds)} in all,"
         " without the dev scores",
     ]

@@ -26,6 +26,16 @@ Batches = Sequence[Mapping[str, np.ndarray | int]]
 """The arrays of each batch by name."""
 
 
+def require_module(python: str | Path, module: str) -> None:
+    """Raise `UserError` if there is no such Python, or it cannot import a module."""
+    try:
+        found = subprocess.run([str(python), "-c", f"import {module}"], capture_output=True, check=False)
+    except OSError as error:
+        raise UserError(f"{python}: {error.strerror}; name a Python that has {module}") from error
+    if found.returncode:
+        raise UserError(f"{python}: cannot import {module}; name a Python that has it")
+
+
 class PeerProcess:
     """A worker that stays and works only when asked: a line to its standard input, a line of JSON back.
 

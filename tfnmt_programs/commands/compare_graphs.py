@@ -10,7 +10,7 @@ from typing import TextIO
 
 from tfnmt.commands.figures import json_line
 from tfnmt.commands.parser import CommandParser, parallel, positive
-from tfnmt.errors import UserError
+from tfnmt.errors import UserError, errors_in
 
 CASES = ("encoder", "decoder", "spinn-pi-nt", "spinn-pi", "spinn", "rl-spinn")
 
@@ -44,11 +44,18 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     import tensorflow as tf
 
     from tfnmt.inspection.figures import save
+    from tfnmt_programs.benchmarks.peer_process import require_module
     from tfnmt_programs.graphs.cases import make_cases
     from tfnmt_programs.graphs.comparison import compare
     from tfnmt_programs.graphs.pictures import draw_static_and_by_run, draw_times
     from tfnmt_programs.graphs.report import report
     from tfnmt_programs.graphs.stack_traces import traces
+
+    if arguments.peer_python and arguments.dtype != "float32":
+        raise UserError("--peer-python: PyTorch's models are float32; leave out --dtype")
+    if arguments.peer_python:
+        with errors_in("--peer-python"):
+            require_module(arguments.peer_python, "torch")  # before anything is measured
 
     tf.config.threading.set_intra_op_parallelism_threads(arguments.threads)
     tf.config.threading.set_inter_op_parallelism_threads(arguments.threads)
@@ -56,11 +63,11 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     directory = Path(arguments.output)
     directory.mkdir(parents=True, exist_ok=True)
     cases = make_cases()
-    sizes = (arguments.units, sorted(arguments.batch_sizes), sorted(arguments.lengths), arguments.repetitions)
-    if arguments.peer_python and arguments.dtype != "float32":
-        raise UserError("--peer-python: PyTorch's models are float32; leave out --dtype")
+    sizes = (arguments.units, sorted(set(arguments.batch_sizes)), sorted(set(arguments.lengths)), arguments.repetitions)
     torch = (arguments.peer_python, arguments.threads) if arguments.peer_python else None
-    comparisons = [compare(cases[name], *sizes, torch=torch, dtype=arguments.dtype) for name in arguments.models]
+    comparisons = [
+        compare(cases[name], *sizes, torch=torch, dtype=arguments.dtype) for name in dict.fromkeys(arguments.models)
+    ]
     text = report(comparisons, traces(), arguments.units)
     (directory / "comparison.md").write_text(text, encoding="utf-8")
     save(draw_times(comparisons), directory / "times.png")

@@ -9,6 +9,9 @@ from tfnmt.errors import UserError
 from tfnmt_programs.commands.post_figures import add_post_figures
 from tfnmt_programs.commands.summary_figures import add_summary_figures
 
+MOST_WORDS = 100
+"""Of a tree that is drawn: words of more could not be read."""
+
 
 def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
@@ -132,7 +135,7 @@ def draw_stack(arguments, output):
     from tfnmt.inspection.figures import save
     from tfnmt.inspection.trees import EXAMPLE, draw_shift_reduce, shift_reduce_steps
 
-    words, transitions = parsed(arguments.brackets or EXAMPLE)
+    words, transitions = parsed(EXAMPLE if arguments.brackets is None else arguments.brackets)
     save(draw_shift_reduce(words, transitions), arguments.output)
     for action, stack, buffer in shift_reduce_steps(words, transitions):
         print(f"{action}\t{' | '.join(stack)}\t{' '.join(buffer)}", file=output)
@@ -207,9 +210,12 @@ def parsed(brackets):
     from tfnmt.text.brackets import from_brackets
 
     try:
-        return from_brackets(brackets)
+        words, transitions = from_brackets(brackets)
     except UserError as error:
         raise UserError(f"--brackets {brackets!r}: {error}") from None
+    if len(words) > MOST_WORDS:
+        raise UserError(f"--brackets: a tree of {len(words):,} words; at most {MOST_WORDS} can be read in a picture")
+    return words, transitions
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:

@@ -1,11 +1,15 @@
 """Both ways of building a model: compared, reported, drawn."""
 
 import re
+import sys
 from dataclasses import replace
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
+from tests.commands.calls import call
+from tfnmt.errors import UserError
 from tfnmt_programs.commands.compare_graphs import CASES as OFFERED
 from tfnmt_programs.graphs import comparison as comparing
 from tfnmt_programs.graphs.cases import lines_of_code, make_cases, tree_batch
@@ -34,6 +38,17 @@ def point(**changes):
 
 def comparison(*points):
     return Comparison("spinn-pi", nodes=700, model_lines=20, loop_lines=90, by_run_lines=60, points=list(points))
+
+
+@pytest.mark.parametrize(
+    "python, complaint",
+    [("absent", "--peer-python: absent: No such file"), (sys.executable, f"--peer-python: {sys.executable}: cannot ")],
+)
+def test_a_python_without_torch_is_told_before_anything_is_measured(python, complaint, tmp_path, monkeypatch):
+    monkeypatch.setattr(comparing, "compare", None)
+    with pytest.raises(UserError, match=f"^{complaint}"):
+        call("compare-graphs", "--output", tmp_path, "--models", "encoder", "--peer-python", python)
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_verb_offers_every_model():
