@@ -14,6 +14,7 @@ from tfnmt.errors import InterruptedBySignal, UserError
 from tfnmt.ray_start import import_ray
 from tfnmt.training import ray_workers
 from tfnmt.training.ray_workers import _fit, _log_shown, train_by_ray
+from tfnmt.training.run_lock import lock_directory
 from tfnmt.training.workers import WorkerLostError
 
 
@@ -59,6 +60,14 @@ def test_workers_are_not_started_more_often_than_is_allowed(resumed, tmp_path):
     with pytest.raises(UserError, match=message):
         train_by_ray(None, tmp_path / "run", 2, max_failures=1)
     assert resumed == [False, True]
+
+
+def test_another_run_in_the_directory_is_told_of_before_ray_starts_and_keeps_its_storage(resumed, tmp_path):
+    with lock_directory(tmp_path / "run"):
+        (tmp_path / "run" / ".ray").mkdir()
+        with pytest.raises(UserError, match="another run is writing there"):
+            train_by_ray(None, tmp_path / "run", 2, max_failures=2)
+        assert (tmp_path / "run" / ".ray").exists() and not resumed
 
 
 def test_a_mistake_of_the_user_starts_nothing_again(told, tmp_path, monkeypatch):

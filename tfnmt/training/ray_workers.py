@@ -21,6 +21,7 @@ from tfnmt.ray_start import ray_started
 from tfnmt.signals import StopSignals
 from tfnmt.tensorflow_start import limit_threads
 from tfnmt.training.log_file import LOG
+from tfnmt.training.run_lock import lock_directory
 from tfnmt.training.workers import WorkerLostError, Workers
 
 logger = logging.getLogger(__name__)
@@ -49,9 +50,12 @@ def train_by_ray(work: Callable[[bool], Any], directory: Path, workers: int, max
         What the chief's `work` returns.
 
     Raises:
-        UserError: Ray is not installed, or the cluster does not answer; what `work` raised; too many workers died.
+        UserError: another run writes there; Ray is not installed, or the cluster does not answer; what `work` raised;
+            too many workers died.
         InterruptedBySignal: a signal has come; the workers have saved a checkpoint.
     """
+    with lock_directory(directory):
+        pass  # another run there is told of before Ray starts, and keeps its storage
     os.environ.update(ENVIRONMENT)
     failures = 0
     with _storage(directory), ray_started(max(workers, processors())) as ray, _log_shown(directory / LOG):
