@@ -92,6 +92,7 @@ def test_several_losses_are_refused():
         model.loss_terms(*copies(4), None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("micro_batches", [1, 2])
 def test_training_has_two_dropout_masks_and_learns(micro_batches):
     model = made(**SMALL, output_dropout=0.3, r_drop_weight=1.0, micro_batches=micro_batches)
