@@ -85,6 +85,13 @@ def test_weights_of_losses_are_refused():
         model.train_on_batch(*copies(4))
 
 
+def test_weights_of_examples_are_refused():
+    model, (inputs, labels) = made(**SMALL, word_dropout=0.1, r_drop_weight=WEIGHT), copies(4)
+    model.compile(loss=MaskedCrossEntropy())
+    with pytest.raises(ValueError, match="sample_weight is not taken"):
+        model.compute_loss(inputs, labels, model(inputs), sample_weight=tf.ones([4]))
+
+
 def test_several_losses_are_refused():
     model = made(**SMALL, word_dropout=0.1, r_drop_weight=WEIGHT)
     model.compile(loss=[MaskedCrossEntropy(), MaskedCrossEntropy()])

@@ -74,8 +74,8 @@ class TranslatorConfiguration(Configuration):
     )
     r_drop_weight: float = Field(
         0.0,
-        description="α of R-Drop: in training each batch is read twice, and what is expected with one dropout is to be"
-        " what is expected with another; needs a dropout rate, and no scheduled_sampling",
+        description="α of R-Drop: in training each batch is read twice, with different dropout, and the divergence of"
+        " both predictions is part of the loss; needs a dropout rate, and no scheduled_sampling",
         ge=0,
         le=1000,
     )

@@ -15,7 +15,7 @@ from tfnmt.layers.encoder import Encoder
 from tfnmt.layers.invariants import products_in
 from tfnmt.text.framing import encode_source
 from tfnmt.text.tokenizers import Tokenizer, tokenizer_from_config
-from tfnmt.training.losses import MaskedCrossEntropy, symmetric_divergences
+from tfnmt.training.losses import MaskedCrossEntropy, refuse_weights, symmetric_divergences
 from tfnmt.training.micro_batches import LossTerms, MicroBatchTraining
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.int8_weights import weights_digest
@@ -128,6 +128,7 @@ class Translator(MicroBatchTraining, keras.Model):
     ) -> tf.Tensor:
         """Keras's; in training with an `r_drop_weight` or `risk_weight` the sum of the means of the `loss_terms`."""
         if training and self.has_further_terms:
+            refuse_weights(sample_weight)
             return self.with_penalties(tf.add_n([mean for mean, _ in self.loss_terms(x, y, y_pred)]))
         return super().compute_loss(x, y, y_pred, sample_weight, training)
 
