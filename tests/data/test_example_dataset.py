@@ -133,7 +133,7 @@ def test_long_examples_are_skipped(tmp_path):
         ("snli", "a.tsv", ["NEUTRAL\tA\tB"], "line 1: the label is 'NEUTRAL'; it must be one of entailment neutral"),
         ("snli", "A.JSONL", ["{}"], "line 1: the object has no 'gold_label'"),
         ("snli", "a.json", ["{}"], r"line 1: JSON is read from files whose names end in \.jsonl"),
-        ("snli", "a.txt", ["\t".join(COLUMNS)], "no examples to use: there are no lines, but for a header"),
+        ("snli", "a.txt", ["\t".join(COLUMNS)], "no examples to use: no lines, or a header alone"),
         ("logic", "train1", ["=\ta"], "line 1: 2 columns instead of 3"),
         ("sst", "dev.txt", ["(5 good)"], "line 1: a label is none of 0, 1, 2, 3, 4"),
         ("sst", "dev.txt", ["(12 (2 a) (2 b))"], "line 1: a label is none of 0, 1, 2, 3, 4"),

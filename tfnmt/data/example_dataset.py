@@ -91,7 +91,7 @@ class ExampleDataset:
         self.lengths = np.array(lengths, np.int32)
         self.summary.examples = len(lengths)
         if not lengths:
-            why = self.summary if self.summary.skipped else "there are no lines, but for a header"
+            why = self.summary if self.summary.skipped else "no lines, or a header alone"
             raise UserError(f"{', '.join(map(str, self.paths))}: no examples to use: {why}")
 
     def __len__(self) -> int:

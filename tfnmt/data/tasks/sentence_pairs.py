@@ -115,8 +115,8 @@ def _named_columns(header: str) -> Callable[[str], tuple[str, ...]]:
 
 def _first_columns(line: str) -> tuple[str, ...]:
     columns = line.split("\t")
-    if len(columns) < 3 and line.startswith("{"):
-        raise UserError("JSON is read from files whose names end in .jsonl: rename this one")
     if len(columns) < 3:
+        if line.startswith("{"):
+            raise UserError("JSON is read from files whose names end in .jsonl: rename this one")
         raise UserError(f"{len(columns)} columns instead of 3: label TAB sentence TAB sentence")
     return tuple(columns[:3])
