@@ -327,6 +327,14 @@ def test_a_graph_for_batches_of_any_shape_equals_eager_mode(name):
         ({"attend_first": True}, "attend_first needs"),
         ({"attend_first": True, "conditional": False, "layers": 2}, "attend_first needs"),
         ({"attend_first": True, "conditional": False, "attention": "none"}, "attend_first needs"),
+        (
+            {"attend_first": True, "conditional": False, "deep_output": False},
+            "attend_first needs attention, deep_output",
+        ),
+        (
+            {"conditional": False, "deep_output": False},
+            "attention='additive' needs conditional, deep_output or several",
+        ),
         ({"output_activation": "relu"}, "activation='relu': allowed are tanh and maxout"),
     ],
 )
@@ -386,3 +394,26 @@ def test_steps_outside_a_call_compute_in_half_precision_too(name):
     assert logits.dtype == tf.bfloat16
     expected = tf.cast(all_at_once(*layers), tf.float32)
     np.testing.assert_allclose(tf.cast(logits, tf.float32), expected, rtol=2**-6, atol=2**-5)
+
+
+SWITCHES = ("conditional", "attend_first", "deep_output", "input_feeding")
+
+
+@pytest.mark.parametrize("values", list(itertools.product([False, True], repeat=len(SWITCHES))))
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("attention", ["none", "additive"])
+def test_every_decoder_that_is_allowed_uses_all_its_weights_and_the_word_before(attention, layers, values):
+    try:
+        encoder, decoder = made(attention=attention, layers=layers, **dict(zip(SWITCHES, values, strict=True)))
+    except ValueError as error:
+        assert "needs" in str(error)
+        return
+    with tf.GradientTape() as tape:
+        logits = all_at_once(encoder, decoder)
+        loss = tf.reduce_sum(tf.nn.log_softmax(logits)[:, -1, 0])
+    weights = weights_of(encoder, decoder)
+    for weight, gradient in zip(weights, tape.gradient(loss, [weight.value for weight in weights]), strict=True):
+        assert gradient is not None and np.abs(tf.convert_to_tensor(gradient)).max() > 0, weight.path
+    other = TARGET.copy()
+    other[0, -1] = 7
+    assert np.abs(all_at_once(encoder, decoder, target=other) - logits)[0, -1].max() > 1e-3

@@ -29,13 +29,15 @@ class Decoder(keras.layers.Layer):
         units: size of z_i.
         layers: number of layers; those above the first read the one below and the context.
         cell: φ, "gru" or "lstm".
-        attention: a name in `tfnmt.layers.registry.ATTENTIONS`; "none": h_T at every step.
+        attention: a name in `tfnmt.layers.registry.ATTENTIONS`; "none": h_T at every step. Others need conditional,
+            deep_output or several layers, which are what reads the context.
         attention_units: size of the additive attention's hidden layer.
         conditional: look at the source between two transitions of the first layer, z' = φ(u_{i−1}, z_{i−1}),
             c_i = att(z'), z_i = φ'(c_i, z') (the conditional GRU of dl4mt and Nematus: Firat & Cho 2016).
         attend_first: look at the source before the one transition, which reads the context, and score the word from the
             state before it: c_i = att(z_{i−1}), z_i = φ(u_{i−1}, c_i, z_{i−1}), and t_i has z_{i−1} for z_i (Bahdanau
-            et al. 2015, appendix A.2.2). Needs attention and a single layer, and neither conditional nor input_feeding.
+            et al. 2015, appendix A.2.2). Needs attention, deep_output, without which a word would not depend on the one
+            before, and a single layer, and neither conditional nor input_feeding.
         deep_output: t_i = tanh(z_i W_1 + u_{i−1} W_2 + c_i W_3 + b) in place of z_i in the logits; see `DeepOutput`.
         output_units: size of t_i; None for the embedding's.
         output_activation: "tanh", or "maxout" in its place; see `DeepOutput`.
@@ -85,8 +87,11 @@ class Decoder(keras.layers.Layer):
         readout_size = (output_units or embedding_size) if deep_output else units
         if tied_embeddings and readout_size != embedding_size:
             raise ValueError(f"tied_embeddings: words are scored from {readout_size} numbers, not {embedding_size}")
-        if attend_first and (attention == "none" or layers > 1 or conditional or input_feeding):
-            raise ValueError("attend_first needs attention and one layer, and neither conditional nor input_feeding")
+        if attend_first and (attention == "none" or not deep_output or layers > 1 or conditional or input_feeding):
+            need = "attention, deep_output and one layer, and neither conditional nor input_feeding"
+            raise ValueError(f"attend_first needs {need}")
+        if attention != "none" and not (conditional or deep_output or layers > 1):
+            raise ValueError(f"attention={attention!r} needs conditional, deep_output or several layers to read c_i")
         new_cell = functools.partial(
             find_entry("cell", cell, CELLS), units, layer_normalization, dtype=self.dtype_policy.name
         )

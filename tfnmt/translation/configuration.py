@@ -23,14 +23,16 @@ class TranslatorConfiguration(Configuration):
     cell: Annotated[str, KeyOf(CELLS)] = Field("gru", description="the recurrent activation function φ")
     bidirectional: bool = Field(True, description="read the source from both ends")
     attention: Annotated[str, KeyOf(ATTENTIONS)] = Field(
-        "additive", description="how a context is chosen for each word; none: the summary h_T is all the decoder knows"
+        "additive",
+        description="how a context is chosen for each word; none: the summary h_T is all the decoder knows; others need"
+        " conditional, deep_output or a second decoder layer",
     )
     attention_units: int = Field(256, description="size of the additive attention's hidden layer", ge=1, le=8192)
     conditional: bool = Field(True, description="attend between two transitions of the decoder (conditional GRU)")
     attend_first: bool = Field(
         False,
         description="attend before the decoder's one transition, which reads the context, and score words from the"
-        " state before it (Bahdanau et al. 2015); needs attention, conditional=false and one decoder layer",
+        " state before it (Bahdanau et al. 2015); needs attention, deep_output, conditional=false, one decoder layer",
     )
     deep_output: bool = Field(
         True, description="score words from tanh(z_i W_1 + u_{i-1} W_2 + c_i W_3 + b) and not from z_i"
@@ -123,9 +125,14 @@ class TranslatorConfiguration(Configuration):
             need = "0 without dropout, and with scheduled_sampling"
             require(any(rates) and not self.scheduled_sampling, "r_drop_weight", self.r_drop_weight, need)
         if self.attend_first:
-            one = self.attention != "none" and self.decoder_layers == 1 and not self.conditional
-            need = "false without attention, and with conditional, input_feeding or several decoder_layers"
-            require(one and not self.input_feeding, "attend_first", True, need)
+            one = self.decoder_layers == 1 and not self.conditional and not self.input_feeding
+            need = (
+                "false without attention or deep_output, and with conditional, input_feeding or several decoder_layers"
+            )
+            require(one and self.attention != "none" and self.deep_output, "attend_first", True, need)
+        is_read = self.conditional or self.deep_output or self.decoder_layers > 1
+        need = "none without conditional, deep_output and a second decoder layer, for nothing would read its context"
+        require(is_read or self.attention == "none", "attention", self.attention, need)
         encoder_size = self.encoder_units * (2 if self.bidirectional else 1)
         require(
             self.attention not in NEED_EQUAL_SIZES or encoder_size == self.decoder_units,
