@@ -5,7 +5,6 @@ With `--cards`, only write their model cards.
 
 import json
 import logging
-import re
 import shlex
 import shutil
 import sys
@@ -16,6 +15,7 @@ import tfnmt
 from tfnmt.classification import model_card as classification
 from tfnmt.classification.evaluation import evaluation_dataset
 from tfnmt.classification.presets import ClassifierPreset
+from tfnmt.commands.training_options import read_best_score
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import write_sample as write_translations
 from tfnmt.data.tasks import TASKS
@@ -74,8 +74,7 @@ def pretrain(name: str, folder: Path = FOLDER) -> Path:
     with tempfile.TemporaryDirectory() as temporary:
         run = Path(temporary, name)
         printed = run_command([*shlex.split(command), "--output", str(run)])
-        measure, score = re.findall(r"best (dev_\w+) ([\d.]+), of epoch", printed)[-1]
-        scores = {measure: float(score)}
+        scores = dict([read_best_score(printed)])
         if command.startswith(TRANSLATOR):
             figures = json.loads(run_command(["evaluate-translator", "--model", str(run), "--json"]).splitlines()[-1])
             scores = {f"test_{measure}": round(figures[measure], 2) for measure in ("bleu", "chrf", "perplexity")}

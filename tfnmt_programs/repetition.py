@@ -7,12 +7,12 @@ each seed.
 
 import json
 import math
-import re
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tfnmt.commands.training_options import read_best_score
 from tfnmt.data.records import INDEX
 from tfnmt.errors import UserError
 from tfnmt.files import file_digest, write_file
@@ -91,8 +91,8 @@ class Repetition:
         training = self.training_command(seed)
         has_begun = bool(checkpoint_names(directory / CHECKPOINTS))
         printed = run_command(resumed(training) if has_begun else training)
-        measure, score = re.findall(r"best (dev_\w+) (\S+), of epoch", printed)[-1]
-        return {"minutes": read_history(directory / HISTORY)[-1]["seconds"] / 60, measure: float(score)}
+        measure, score = read_best_score(printed)
+        return {"minutes": read_history(directory / HISTORY)[-1]["seconds"] / 60, measure: score}
 
     def _record_files(self, digests):
         path = self.folder / "files.json"

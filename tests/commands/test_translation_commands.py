@@ -171,6 +171,8 @@ def test_a_dry_run_tells_what_a_run_would_be(model, files, tmp_path):
 def test_what_a_dry_run_does_not_go_with(model):
     with pytest.raises(UserError, match="--dry-run: is about a new run in one process; leave out --resume"):
         call("train-translator", "--resume", model, "--dry-run")
+    with pytest.raises(UserError, match="in one process; leave out --strategy multiworker"):
+        call("train-translator", "--output", "run", "--strategy", "multiworker", "--dry-run")
 
 
 def translated(model, text, monkeypatch, *options):

@@ -121,6 +121,22 @@ def test_lines_that_are_added_to_the_log_are_shown_when_they_are_whole(tmp_path,
     assert logged() == ["three"]
 
 
+@pytest.mark.parametrize("failure, reason", [(MemoryError(), "MemoryError"), (RuntimeError("boom\nat x"), "boom")])
+def test_a_dead_worker_is_named_with_its_reason_also_where_its_error_says_nothing(failure, reason, monkeypatch):
+    import_ray()
+    train, tensorflow = (importlib.import_module(f"ray.train{name}") for name in ("", ".tensorflow"))
+
+    def fit():
+        error = train.TrainingFailedError("no message of ours")
+        error.worker_failures = {1: failure}
+        raise error
+
+    monkeypatch.setattr(tensorflow, "TensorflowTrainer", lambda *_, **options: SimpleNamespace(fit=fit))
+    monkeypatch.setattr(import_ray(), "cluster_resources", dict)
+    with pytest.raises(WorkerLostError, match=rf"^worker 1 has ended \({reason}\)$"):
+        _fit(None, Path("run"), 2, False, None)
+
+
 def test_workers_are_on_machines_of_their_own_if_there_are_enough(monkeypatch):
     ray, given = import_ray(), {}  # with the environment that other tests of Ray need, too
     tensorflow = importlib.import_module("ray.train.tensorflow")

@@ -197,6 +197,15 @@ def test_a_signal_that_comes_while_processes_agree_counts_after_the_next_batch(t
     assert checkpoint_names(tmp_path / "checkpoints")[0] == "step-3"
 
 
+def test_several_processes_stop_at_the_last_step_within_an_epoch_as_one_does(tmp_path):
+    several = Replicas()
+    several.processes = 2
+    _, alone = start(tmp_path / "alone", steps=BATCHES + 2)
+    _, together = start(tmp_path / "together", session={"replicas": several}, steps=BATCHES + 2)
+    assert alone.steps == together.steps == BATCHES + 2
+    assert checkpoint_names(tmp_path / "together" / "checkpoints") == checkpoint_names(tmp_path / "alone/checkpoints")
+
+
 def test_the_checkpoint_before_an_epochs_last_batch_is_not_one_of_those_kept(whole):
     assert checkpoint_names(whole[0] / "checkpoints") == ["step-28", "step-24", "step-21"]
 

@@ -330,13 +330,13 @@ def test_after_a_checkpoint_a_signal_ends_one_process_at_once_and_several_after_
     assert run.signals.deferred == (processes == 2)
 
 
-@pytest.mark.parametrize("processes, within", [(1, True), (2, False)])
-def test_several_processes_stop_at_the_end_of_an_epoch(processes, within):
+@pytest.mark.parametrize("processes, is_over, within", [(1, False, True), (2, False, False), (2, True, True)])
+def test_several_processes_stop_at_the_end_of_an_epoch_or_the_run(processes, is_over, within):
     """Where a callback of one of them has stopped `fit`, all do."""
-    asked = [SimpleNamespace(stop_training=stopped) for stopped in (True, False)[:processes]]
+    asked = [SimpleNamespace(stop_training=stopped or is_over) for stopped in (True, False)[:processes]]
     replicas = SimpleNamespace(processes=processes, agree=lambda number: max(number, int(processes == 2)))
     for model in asked:
-        stop = StopCallback(replicas)
+        stop = StopCallback(replicas, lambda: is_over)
         stop.set_model(model)
         stop.on_train_batch_end(0)
         assert model.stop_training == within

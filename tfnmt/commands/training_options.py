@@ -1,6 +1,7 @@
 """What training commands have in common: options of a run and about TensorBoard, and the line that they print."""
 
 import argparse
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,8 @@ def refuse_dry_run(arguments: argparse.Namespace) -> None:
     for option in ("resume", "workers", "profile_steps"):
         if arguments.dry_run and getattr(arguments, option) is not None:
             raise UserError(f"--dry-run: is about a new run in one process; leave out --{option.replace('_', '-')}")
+    if arguments.dry_run and arguments.strategy == "multiworker":
+        raise UserError("--dry-run: is about a new run in one process; leave out --strategy multiworker")
 
 
 def chosen_settings(arguments: argparse.Namespace, *keys: str) -> list[str]:
@@ -157,3 +160,9 @@ def best_score(directory: str, selection: str, progress: Any) -> str:
     """A line with the best dev score of a run's `Progress`, by the measure that the weights are selected by."""
     best = f"best dev_{selection} {abs(progress.best_score):.4f}, of epoch {progress.best_epoch}"
     return f"{directory}: {best}"
+
+
+def read_best_score(printed: str) -> tuple[str, float]:
+    """The measure and the score of the last line of `best_score` in what a training has printed."""
+    measure, score = re.findall(r"best (dev_\w+) (\S+), of epoch", printed)[-1]
+    return measure, float(score)

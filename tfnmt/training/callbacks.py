@@ -3,6 +3,7 @@
 import logging
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -37,13 +38,13 @@ class CheckpointCallback(keras.callbacks.Callback):
         self.since = time.monotonic()
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Keras's."""
+        """See `keras.callbacks.Callback`."""
         self.epoch.assign(epoch)
         self.since = time.monotonic()
         self.metrics_before = self.progress.metrics
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Keras's."""
+        """See `keras.callbacks.Callback`."""
         if not math.isfinite(logs["loss"]):
             raise self._not_finite(self.progress.steps + 1)
         # All metrics are sums. Their variables exist from the first batch on, and `fit` has set them to 0 before it.
@@ -183,21 +184,23 @@ class DevScoringCallback(keras.callbacks.Callback):
 
 class StopCallback(keras.callbacks.Callback):
     """Comes last: where one of the chief's own callbacks has stopped `fit`, every process stops. Of several processes,
-    none does so within an epoch, for the others would wait for its part of the next batch.
+    none does so within an epoch, for the others would wait for its part of the next batch; but at the run's last step
+    all do.
 
     Args:
         replicas: the run's.
+        is_over: whether the run has had all its steps; equal in all processes.
     """
 
-    def __init__(self, replicas: Replicas):
+    def __init__(self, replicas: Replicas, is_over: Callable[[], bool]):
         super().__init__()
-        self.replicas, self.is_to_stop = replicas, False
+        self.replicas, self.is_over, self.is_to_stop = replicas, is_over, False
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Keras's."""
-        if self.replicas.processes > 1 and self.model.stop_training:
+        """See `keras.callbacks.Callback`."""
+        if self.replicas.processes > 1 and self.model.stop_training and not self.is_over():
             self.model.stop_training, self.is_to_stop = False, True
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Keras's."""
+        """See `keras.callbacks.Callback`."""
         self.model.stop_training = bool(self.replicas.agree(int(self.model.stop_training or self.is_to_stop)))

@@ -85,7 +85,7 @@ def _storage(directory):
 
 @contextlib.contextmanager
 def _log_shown(path):
-    """Within it, each line that is added to a log.txt is logged here, too, without its time."""
+    """Within the block, each line that is added to a log.txt is logged here, too, without its time."""
     read = path.stat().st_size if path.exists() else 0
 
     def show() -> None:
@@ -156,7 +156,8 @@ def _fit(work, directory, workers, resume, stop):
                 raise failure from None
         dead = [index for index, failure in failures.items() if not isinstance(failure, WorkerLostError)] or failures
         which = "worker " + ", ".join(map(str, sorted(dead))) if dead else "Ray"
-        reason = str(next((failures[index] for index in dead), error)).strip().splitlines()[0]
+        failure = next((failures[index] for index in dead), error)
+        reason = (str(failure).strip() or type(failure).__name__).splitlines()[0]
         raise WorkerLostError(f"{which} has ended ({reason[:200]})") from error
 
 

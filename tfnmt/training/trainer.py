@@ -41,7 +41,7 @@ def train(run: TrainingRun) -> Progress:
         dev_scoring.score({})
         checkpoint_callback.save()
     steps_shown = [StepLog(run, progress)] if run.replicas.is_chief else []
-    stop = StopCallback(run.replicas)
+    stop = StopCallback(run.replicas, lambda: run.is_over(progress))
     while not run.is_over(progress):
         left = run.batches_left(progress)
         # The data of the rest of an epoch are without its first batches: the next epoch needs all, and another `fit`.
