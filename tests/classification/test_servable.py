@@ -93,6 +93,23 @@ def test_signatures_give_what_the_model_gives(encoder, task, options):
         assert [tree.decode() for tree in trees] == model.parse(odd)
 
 
+@pytest.mark.parametrize(
+    "encoder, task, options",
+    [
+        ("cnn", "listops", {}),
+        ("inception", "sst", {}),
+        ("gru", "snli", {"pair_attention": True}),
+        ("spinn-pi-nt", "snli", {"leaf_rnn": "gru"}),
+        ("spinn", "sst", {}),
+    ],
+)
+def test_no_texts_have_no_outputs(encoder, task, options):
+    servable = ClassifierServable(made(encoder, task, **options))
+    for name, function in servable.functions.items():
+        no_texts = {side: tf.constant([], tf.string) for side in servable.documentation[name]["inputs"]}
+        assert {tensor.shape[0] for tensor in function(**no_texts).values()} == {0}, name
+
+
 def test_the_words_that_it_reads_and_those_that_it_does_not_know():
     model = made("cnn", "snli")
     read = ClassifierServable(model).functions["words"](text=tf.constant(["( a ( zebra b ) )", "c"]))

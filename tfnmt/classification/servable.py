@@ -155,7 +155,10 @@ class ClassifierServable(tf.Module):
         has_words = tf.debugging.Assert(tf.reduce_all(words != ""), [_NO_WORDS])
         with tf.control_dependencies([has_words]):
             inputs = {"words": model.tokenizer.encode(words).to_tensor(PADDING)}
-        return inputs | {"transitions": transitions_from_brackets(text)} if model.encoder_spec.needs_parses else inputs
+        if model.encoder_spec.needs_parses:
+            inputs["transitions"] = transitions_from_brackets(text)
+        # A column where there are no texts: not all layers read sentences of no words.
+        return {name: tf.pad(x, [[0, 0], [0, tf.cast(tf.shape(x)[1] == 0, tf.int32)]]) for name, x in inputs.items()}
 
     def _rewritten(self, text):
         """The text as the model reads it."""
