@@ -8,6 +8,7 @@ import pytest
 
 from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.data.examples import Example, Sentence, SentenceReader
+from tfnmt.data.lines import read_lines
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import REDUCE, SHIFT
@@ -150,6 +151,15 @@ def test_errors_name_file_and_line(task, name, lines, message, tmp_path):
     assert name in str(raised.value) and "\n" not in str(raised.value)
 
 
+def test_carriage_returns_within_a_line_are_no_part_of_its_words_as_where_files_are_split(tmp_path):
+    path = tmp_path / "pairs"
+    path.write_bytes(b"=\ta\r\tb\r\r\n<\tc\td\r\n")
+    examples = list(ExampleDataset(TASKS["logic"], path))
+    write(tmp_path / "split", *read_lines(path))
+    assert examples == list(ExampleDataset(TASKS["logic"], tmp_path / "split"))
+    assert [[s.words for s in e.sentences] for e in examples] == [[["a"], ["b"]], [["c"], ["d"]]]
+
+
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(UserError, match="none: cannot be read: No such file"):
         ExampleDataset(TASKS["snli"], tmp_path / "none")
@@ -165,7 +175,9 @@ def test_files_that_cannot_be_read(tmp_path):
         ExampleDataset(TASKS["snli"], f"/dev/fd/{reader}")
     path = tmp_path / "latin"
     path.write_bytes(b"=\ta\tb\n=\t\xe4\tb\n")
-    with pytest.raises(UserError, match="latin, line 2: not UTF-8"):
+    with pytest.raises(
+        UserError, match=r"latin, line 2: not UTF-8 \(byte 0xe4 at byte 3 of the line\): convert the file to UTF-8"
+    ):
         ExampleDataset(TASKS["logic"], path)
     examples = ExampleDataset(TASKS["logic"], write(path, "=\ta\tb", "=\tb\tc"))
     write(path, "=", "=")

@@ -14,7 +14,7 @@ from typing import BinaryIO
 import numpy as np
 
 from tfnmt.data.examples import Example, SentenceReader, SkippedExampleError
-from tfnmt.data.lines import BYTE_ORDER_MARK, count_lines
+from tfnmt.data.lines import count_lines, decode_line
 from tfnmt.data.progress import log_progress
 from tfnmt.data.tasks.task import LineReader, Task
 from tfnmt.errors import UserError
@@ -129,7 +129,7 @@ class ExampleDataset:
                 place = f"{path}, line {number}"
                 try:
                     text = _decode(line)
-                    if number == 1 and "\r" in text and not line.endswith(b"\n"):
+                    if number == 1 and b"\r" in line.rstrip(b"\r") and not line.endswith(b"\n"):
                         raise UserError("the file has carriage returns and no line feed: end lines with line feeds")
                     if read_line is None:
                         read_line, has_header = self.task.file_format(path, text)
@@ -141,8 +141,6 @@ class ExampleDataset:
                         yield offset, example
                 except SkippedExampleError as error:
                     self.summary.skip(str(error), place)
-                except UnicodeDecodeError as error:
-                    raise UserError(f"{place}: not UTF-8: convert the file to UTF-8") from error
                 except UserError as error:
                     raise UserError(f"{place}: {error}") from error
                 offset += len(line)
@@ -155,7 +153,10 @@ def _length(example: Example) -> int:
 
 
 def _decode(line: bytes) -> str:
-    return line.decode("utf-8").rstrip("\r\n").removeprefix(BYTE_ORDER_MARK)
+    try:
+        return decode_line(line)
+    except UserError as error:
+        raise UserError(f"{error}: convert the file to UTF-8") from error
 
 
 def _open(path: Path) -> BinaryIO:
