@@ -21,7 +21,7 @@ class Cell(keras.layers.Layer):
     Args:
         units: size of the hidden state h.
         layer_normalization: normalize sW and hU, each with a gain and bias of its own (Ba et al. 2016,
-            arXiv:1607.06450, eq. 20–22).
+            arXiv:1607.06450, eq. 20). The state c of an LSTM is not normalized, as it is in their eq. 22.
 
     Attributes:
         state_size, output_size: as Keras defines them for cells.

@@ -6,9 +6,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.layers.embedding import Embedding, over_time_dropout, whole_word_dropout
-from tfnmt.layers.registry import CELLS
-from tfnmt.layers.rnn import read_layer
-from tfnmt.registry import find_entry
+from tfnmt.layers.stack import build_cells, make_cells, read_layers
 
 
 @keras.saving.register_keras_serializable("tfnmt")
@@ -55,21 +53,11 @@ class Encoder(keras.layers.Layer):
         **options: Any,
     ):
         super().__init__(autocast=False, **options)
-        if layers < 1 or units < 1:
-            raise ValueError(f"layers={layers}, units={units}: both must be 1 or more")
         self.E = Embedding(vocabulary_size, embedding_size, name="E", dtype=self.dtype_policy.name)
         self.directions = 2 if bidirectional else 1
         self.output_size = self.directions * units
         self.residual = residual
-        ways = ("forward", "backward")[: self.directions]
-        # One flat list: Keras saves no layers that are in a list in a list.
-        self.cells = [
-            find_entry("cell", cell, CELLS)(
-                units, layer_normalization, name=f"layer_{i}_{way}", dtype=self.dtype_policy.name
-            )
-            for i in range(layers)
-            for way in ways
-        ]
+        self.cells = make_cells(cell, units, layers, bidirectional, self.dtype_policy.name, layer_normalization)
         self.word_dropout = whole_word_dropout(word_dropout, self.dtype_policy.name)
         self.embedding_dropout = over_time_dropout(embedding_dropout, self.dtype_policy.name)
         self.state_dropout = keras.layers.Dropout(state_dropout, dtype=self.dtype_policy.name)
@@ -79,8 +67,7 @@ class Encoder(keras.layers.Layer):
     def build(self, input_shape: tuple | None = None) -> None:
         """All sizes are known without `input_shape`."""
         self.E.build(input_shape)
-        for i, cell in enumerate(self.cells):
-            cell.build((None, self.output_size if i >= self.directions else self.E.output_dim))
+        build_cells(self.cells, self.directions, self.E.output_dim)
 
     def call(self, ids: tf.Tensor, training: bool | None = False) -> dict[str, tf.Tensor]:
         """Read the source.
@@ -96,10 +83,7 @@ class Encoder(keras.layers.Layer):
         mask = tf.transpose(ids) != 0
         s = self.word_dropout(self.E(tf.transpose(ids)), training=training)
         s = self.embedding_dropout(s, training=training)
-        for i in range(0, len(self.cells), self.directions):
-            cells = self.cells[i : i + self.directions]
-            h, summary = read_layer(s, mask, cells, self.state_dropout, training)
-            s = s + h if self.residual and i else h
-        h = self.output_dropout(s, training=training)
+        h, summary = read_layers(s, mask, self.cells, self.directions, self.state_dropout, training, self.residual)
+        h = self.output_dropout(h, training=training)
         summary = self.summary_dropout(summary, training=training)
         return {"states": tf.transpose(h, [1, 0, 2]), "mask": tf.transpose(mask), "summary": summary}

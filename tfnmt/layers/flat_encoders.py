@@ -13,9 +13,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.layers.convolution import Inception, WordConvolution, max_over_words
-from tfnmt.layers.registry import CELLS
-from tfnmt.layers.rnn import read_layer
-from tfnmt.registry import find_entry
+from tfnmt.layers.stack import build_cells, make_cells, read_layers
 
 
 class FlatEncoder(keras.layers.Layer):
@@ -86,10 +84,8 @@ class Recurrent(FlatEncoder):
         state_dropout: float = 0.0,
         **options: Any,
     ):
-        ways = ("forward", "backward") if bidirectional else ("forward",)
-        super().__init__(embedding, units * len(ways), **options)
-        if layers < 1 or units < 1:
-            raise ValueError(f"layers={layers}, units={units}: both must be 1 or more")
+        directions = 2 if bidirectional else 1
+        super().__init__(embedding, directions * units, **options)
         self.settings = {
             "units": units,
             "cell": cell,
@@ -97,26 +93,19 @@ class Recurrent(FlatEncoder):
             "bidirectional": bidirectional,
             "state_dropout": state_dropout,
         }
-        self.directions = len(ways)
-        self.cells = [
-            find_entry("cell", cell, CELLS)(units, name=f"layer_{i}_{way}", dtype=self.dtype_policy.name)
-            for i in range(layers)
-            for way in ways
-        ]
+        self.directions = directions
+        self.cells = make_cells(cell, units, layers, bidirectional, self.dtype_policy.name)
         self.state_dropout = keras.layers.Dropout(state_dropout, dtype=self.dtype_policy.name)
 
     def build(self, input_shape: Any = None) -> None:
         super().build(input_shape)
-        for i, cell in enumerate(self.cells):
-            cell.build((None, self.output_size if i >= self.directions else self.embedding.output_size))
+        build_cells(self.cells, self.directions, self.embedding.output_size)
 
     def call(self, inputs: dict[str, tf.Tensor], training: bool | None = False) -> dict[str, tf.Tensor]:
         """As the module says."""
         mask = tf.transpose(inputs["words"]) != 0
         states = tf.transpose(self.embedding(inputs["words"], training=training), [1, 0, 2])
-        for i in range(0, len(self.cells), self.directions):
-            cells = self.cells[i : i + self.directions]
-            states, last = read_layer(states, mask, cells, self.state_dropout, training)
+        states, last = read_layers(states, mask, self.cells, self.directions, self.state_dropout, training)
         return {"root": last, "nodes": tf.transpose(states, [1, 0, 2])}
 
 

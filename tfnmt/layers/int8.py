@@ -134,7 +134,7 @@ _IN_USE: contextvars.ContextVar[Mapping[int, Int8Matrix]] = contextvars.ContextV
 
 @contextlib.contextmanager
 def int8_matrices(matrices: Mapping[int, Int8Matrix]) -> Iterator[None]:
-    """Within it, layers multiply with these matrices in place of their variables, of which the keys are the `id`."""
+    """Within the block, layers multiply with these matrices, not with their variables, whose `id`s are the keys."""
     token = _IN_USE.set(matrices)
     try:
         yield

@@ -136,8 +136,8 @@ _PRODUCTS_IN: contextvars.ContextVar[str | None] = contextvars.ContextVar("produ
 
 @contextlib.contextmanager
 def products_in(dtype: str | None) -> Iterator[None]:
-    """Within it, layers multiply with their matrices in this dtype, and compute all else in their own; None for all in
-    their own. On processors, bfloat16 makes products faster, and sums, gates and masks slower."""
+    """Within the block, layers multiply with their matrices in this dtype, and compute all else in their own; None
+    for all in their own. On processors, bfloat16 makes products faster, and sums, gates and masks slower."""
     token = _PRODUCTS_IN.set(dtype)
     try:
         yield

@@ -18,6 +18,7 @@ import tensorflow as tf
 
 from tfnmt.layers.int8 import Int8Matrix
 from tfnmt.layers.invariants import LoopInvariants, check_all_used, check_use, multiply, naming_variables
+from tfnmt.layers.saved_product import saved_product
 
 Tensors = tuple[tf.Tensor, ...]
 
@@ -139,17 +140,7 @@ def _backward(step, inputs, weights, constants, saved, d_outputs, d_states, time
         dz_t = tf.nest.map_structure(tf.zeros_like, at["products"])
 
         def matmul(name, value):
-            """The product is saved already; its gradient is stored as well as passed on."""
-
-            @tf.custom_gradient
-            def saved_product(value):
-                def gradient(d):
-                    dz_t[name] = tf.cast(d, at["products"][name].dtype)
-                    return multiply(d, transposed[name])
-
-                return tf.identity(tf.cast(at["products"][name], value.dtype)), gradient
-
-            return saved_product(value)
+            return saved_product(name, value, at["products"], transposed, dz_t)
 
         sources = (at["inputs"], at["states"], constants)
         with tf.GradientTape() as tape:

@@ -210,32 +210,3 @@ def state_dropout_mask(
 ) -> tf.Tensor | None:
     """One mask [batch, units] for all times of s [time, batch, size], or None where nothing is ever dropped."""
     return dropout(tf.ones([tf.shape(s)[1], cell.units], s.dtype), training=training) if dropout.rate else None
-
-
-def read_layer(
-    s: tf.Tensor,
-    mask: tf.Tensor,
-    cells: list[Cell],
-    state_dropout: keras.layers.Dropout,
-    training: bool | None = False,
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """One recurrent layer of an encoder, in one direction or both.
-
-    Args:
-        s: its inputs, float [time, batch, size].
-        mask: bool [time, batch], False at padding, which changes no state.
-        cells: one built `Cell` that reads forward, or two, of which the second reads backward.
-        state_dropout: a `Dropout` layer of h in its product with U; one mask for all times.
-        training: whether to drop out.
-
-    Returns:
-        (h [time, batch, directions · units], the last h of each direction [batch, directions · units]).
-    """
-    h, summaries = [], []
-    for cell, reverse in zip(cells, (False, True), strict=False):
-        states = tuple(tf.cast(state, s.dtype) for state in cell.get_initial_state(tf.shape(s)[1]))
-        dropout_mask = state_dropout_mask(cell, s, state_dropout, training)
-        of_direction, last = read_sequences(cell, s, states, mask, dropout_mask, reverse)
-        h.append(of_direction)
-        summaries.append(last[0])
-    return tf.concat(h, axis=-1), tf.concat(summaries, axis=-1)

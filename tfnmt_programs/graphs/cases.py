@@ -15,13 +15,13 @@ from tfnmt.data.examples import Example, Sentence
 from tfnmt.define_by_run import decoder as decoder_by_run
 from tfnmt.define_by_run import encoder as encoder_by_run
 from tfnmt.define_by_run import spinn as spinn_by_run
-from tfnmt.layers import recurrence
+from tfnmt.layers import recurrence, saved_product, stack
 from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.deep_output import DeepOutput
 from tfnmt.layers.embedding import WordVectors
 from tfnmt.layers.encoder import Encoder
-from tfnmt.layers.rnn import read_layer, read_sequences
-from tfnmt.layers.trees import loop, parser, schedule
+from tfnmt.layers.rnn import read_sequences
+from tfnmt.layers.trees import loop, parser, schedule, table
 from tfnmt.layers.trees.encoder import TreeLSTMEncoder
 from tfnmt.layers.trees.spinn import SPINN
 from tfnmt.text import transitions
@@ -76,21 +76,27 @@ class Case:
 
 def make_cases() -> dict[str, Case]:
     """All cases by name."""
+    tree_loop = (loop, saved_product, schedule, table, transitions)
     spinn_code = (SPINN.call, SPINN._composed, SPINN._step)
     trees = {
         "make_batch": tree_batch,
-        "loop_code": (loop, schedule, transitions),
+        "loop_code": tree_loop,
         "by_run_code": (spinn_by_run,),
         "steps_in_torch": steps_of_spinn,
     }
-    chains = {"make_batch": sentence_batch, "loop_code": (recurrence,), "steps_in_torch": steps_of_translator}
+    read_code = (stack.read_layers, stack._read_layer, read_sequences)
+    chains = {
+        "make_batch": sentence_batch,
+        "loop_code": (recurrence, saved_product),
+        "steps_in_torch": steps_of_translator,
+    }
     cases = (
         Case(
             "encoder",
             lambda units: _built(Encoder(VOCABULARY, units, units)),
             lambda encoder, batch: encoder(batch["source"])["summary"],
             lambda encoder, batch: encoder_by_run.encode(encoder, batch["source"])["summary"],
-            model_code=(Encoder.call, read_layer, read_sequences),
+            model_code=(Encoder.call, *read_code),
             by_run_code=(encoder_by_run,),
             torch_settings=lambda units: _translator_settings(units, decodes=False),
             **chains,
@@ -108,8 +114,7 @@ def make_cases() -> dict[str, Case]:
                 Decoder._readout,
                 DeepOutput.call,
                 Encoder.call,
-                read_layer,
-                read_sequences,
+                *read_code,
             ),
             by_run_code=(decoder_by_run, encoder_by_run),
             torch_settings=lambda units: _translator_settings(units, decodes=True),
@@ -132,7 +137,7 @@ def make_cases() -> dict[str, Case]:
             model_code=(*spinn_code, SPINN._parses),
             training=True,
             seed=tf.constant([1, 2]),
-            **trees | {"loop_code": (loop, schedule, transitions, parser)},
+            **trees | {"loop_code": (*tree_loop, parser)},
         ),
     )
     return {case.name: case for case in cases}

@@ -1,5 +1,7 @@
 """Both ways of building a model: compared, reported, drawn."""
 
+import ast
+import inspect
 import re
 from dataclasses import replace
 
@@ -98,6 +100,18 @@ def documented(x):
 def test_lines_without_comments_are_counted():
     assert lines_of_code(documented) == 2
     assert lines_of_code(documented, documented) == 4
+
+
+@pytest.mark.parametrize("name", make_cases())
+def test_lines_of_a_loop_are_those_of_all_its_modules(name):
+    def modules_used(module):
+        code = ast.parse(inspect.getsource(module))
+        names = {node.module for node in ast.walk(code) if isinstance(node, ast.ImportFrom) and node.module}
+        return {each for each in names if each.startswith(("tfnmt.layers", "tfnmt.text.transitions"))}
+
+    counted = make_cases()[name].loop_code
+    of_both_ways = {f"tfnmt.layers.{each}" for each in ("int8", "invariants", "trees.tracker")}
+    assert set().union(*map(modules_used, counted)) - of_both_ways <= {module.__name__ for module in counted}
 
 
 def test_batches_have_trees_of_their_words():

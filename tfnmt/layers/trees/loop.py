@@ -20,6 +20,7 @@ from collections.abc import Callable
 import tensorflow as tf
 
 from tfnmt.layers.invariants import LoopInvariants, check_all_used, check_use, multiply, naming_variables
+from tfnmt.layers.saved_product import saved_product
 from tfnmt.layers.trees.schedule import Schedule
 from tfnmt.layers.trees.table import add_to_rows, new_table, rows_of_table
 from tfnmt.shapes import any_rows
@@ -158,18 +159,8 @@ def _backward(step, slices, table, weights, constants, saved, d_table, d_states_
         saved_t = _read(saved, t)
 
         def matmul(name, value):
-            """The saved product; its gradient dz is stored as well as passed on."""
             factors_t[name] = value
-
-            @tf.custom_gradient
-            def saved_product(value):
-                def gradient(d):
-                    dz_t[name] = d
-                    return multiply(d, transposed[name])
-
-                return tf.identity(saved_t["products"][name]), gradient
-
-            return saved_product(value)
+            return saved_product(name, value, saved_t["products"], transposed, dz_t)
 
         rows = _read(slices.reads, t)
         sources = (rows_of_table(rows, *table), saved_t["states"], constants)
