@@ -93,11 +93,7 @@ def _train(directory, preset, record, vectors, word_files, resuming, session, ma
     elif initial is not None:
         tokenizer = initial.tokenizer
     else:
-        # Words of the dev files alone have vectors too, if these are given and need not be learned.
-        counts = examples.word_counts + (dev_examples.word_counts if vectors else Counter())
-        if word_files:
-            counts += ExampleDataset(TASKS[preset.model.task], word_files, examples.reader).word_counts
-        tokenizer = WordTokenizer.from_counts(counts, preset.model.vocabulary_size, preset.model.lowercase)
+        tokenizer = _new_tokenizer(preset, examples, dev_examples, vectors, word_files)
 
     replicas = session["replicas"]
     keras.utils.set_random_seed(training.seed)
@@ -145,6 +141,14 @@ def _train(directory, preset, record, vectors, word_files, resuming, session, ma
         scores = best_scores(progress, training.selection)
         model_card(model, preset, record, scores, progress.history, dev_examples).write(directory)
     return model, progress
+
+
+def _new_tokenizer(preset, examples, dev_examples, vectors, word_files):
+    """The tokenizer of the examples' words; with vectors, which need not be learned, of all words that have one."""
+    counts = examples.word_counts + (dev_examples.word_counts if vectors else Counter())
+    if word_files:
+        counts += ExampleDataset(TASKS[preset.model.task], word_files, examples.reader).word_counts
+    return WordTokenizer.from_counts(counts, preset.model.vocabulary_size, preset.model.lowercase)
 
 
 def _record(directory, preset, training_files, dev_files, vectors, resuming, command):

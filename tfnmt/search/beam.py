@@ -66,54 +66,20 @@ def beam_search(
         UserError: a coverage penalty without `coverage`.
     """
     c, beam_size = configuration, configuration.beam_size
-    with_coverage = c.coverage_penalty > 0
-    require(
-        coverage is not None or not with_coverage,
-        "coverage_penalty",
-        c.coverage_penalty,
-        "0, for a model without attention",
-    )
+    if c.coverage_penalty == 0:
+        coverage = None
+    else:
+        require(coverage is not None, "coverage_penalty", c.coverage_penalty, "0, for a model without attention")
     batch, maximum_lengths = tf.size(maximum_lengths), tf.cast(maximum_lengths, tf.int64)
     number_of_results = beam_size if number_of_results is None else number_of_results
 
     def unfinished(loop):
         return (loop["i"] == 0) | tf.reduce_any(loop["log_p"] > NEG_INF / 2)
 
-    def body(loop):
-        i, limits, covered = loop["i"], loop["maximum_lengths"], loop["covered"]
-        length = tf.cast(i, tf.int64)
-        rows_in_batch = tf.reshape(rows_of(loop["sentence_indices"], beam_size), [-1])
-        log_probabilities, states, auxiliary = step(loop["ids"], loop["states"], loop["memory"])
-        candidates = _candidates(log_probabilities, loop["log_p"], end)
-        finished_log_p, rows = _finished(candidates, loop["log_p"], length >= limits)
-        scores = finished_log_p / _norm(i + 1, c)
-        if with_coverage:
-            covered += coverage(auxiliary, loop["memory"])
-            scores += c.coverage_penalty * tf.gather(_log_coverage(covered), rows)
-        results = tf.nest.map_structure(lambda x: tf.gather(x, loop["sentence_indices"]), loop["results"])
-        results = _best(results, _new_results(scores, finished_log_p, length, tf.gather(rows_in_batch, rows)))
-        log_p, ids, parents = _alive(candidates, results, length, limits, number_of_results, c)
-        states, covered, auxiliary = tf.nest.map_structure(
-            lambda x: tf.gather(x, parents), (states, covered, auxiliary)
-        )
-        history = tf.nest.map_structure(
-            lambda array, x: array.write(i, scatter_rows(x, rows_in_batch, batch * beam_size)),
-            loop["history"],
-            (ids, tf.gather(rows_in_batch, parents), auxiliary),
-        )
-        sentence_indices, by_sentence, by_row = remove_finished(
-            ~tf.reduce_any(log_p > NEG_INF / 2, axis=1),
-            loop["sentence_indices"],
-            beam_size,
-            by_sentence={"log_p": log_p, "maximum_lengths": limits, "memory": loop["memory"]},
-            by_row={"ids": ids, "states": states, "covered": covered},
-        )
-        results = update_sentences(loop["results"], loop["sentence_indices"], results)
-        whole_batch = {"i": i + 1, "results": results, "history": history}
-        return [{"sentence_indices": sentence_indices} | by_sentence | by_row | whole_batch]
-
-    first = _initial(step, states, memory, start, maximum_lengths, beam_size, coverage if with_coverage else None)
-    (last,) = tf.while_loop(unfinished, body, [first])
+    first = _initial(step, states, memory, start, maximum_lengths, beam_size, coverage)
+    (last,) = tf.while_loop(
+        unfinished, lambda loop: [_next(loop, step, end, coverage, batch, number_of_results, c)], [first]
+    )
     results = last["results"]
     ids, auxiliary = _backtrack(results, *last["history"])
     ids, lengths = tf.cast(ids, tf.int32), tf.cast(results["lengths"], tf.int32)
@@ -142,6 +108,39 @@ def _initial(step, states, memory, start, maximum_lengths, beam_size, coverage):
         "results": {"scores": impossible, "log_p": impossible, "lengths": zeros, "rows": rows},
         "history": tf.nest.map_structure(dynamic_array, (ids, ids, auxiliary)),
     }
+
+
+def _next(loop, step, end, coverage, batch, number_of_results, c):
+    """The loop's state after one step."""
+    i, limits, covered, beam_size = loop["i"], loop["maximum_lengths"], loop["covered"], c.beam_size
+    length = tf.cast(i, tf.int64)
+    rows_in_batch = tf.reshape(rows_of(loop["sentence_indices"], beam_size), [-1])
+    log_probabilities, states, auxiliary = step(loop["ids"], loop["states"], loop["memory"])
+    candidates = _candidates(log_probabilities, loop["log_p"], end)
+    finished_log_p, rows = _finished(candidates, loop["log_p"], length >= limits)
+    scores = finished_log_p / _norm(i + 1, c)
+    if coverage is not None:
+        covered += coverage(auxiliary, loop["memory"])
+        scores += c.coverage_penalty * tf.gather(_log_coverage(covered), rows)
+    results = tf.nest.map_structure(lambda x: tf.gather(x, loop["sentence_indices"]), loop["results"])
+    results = _best(results, _new_results(scores, finished_log_p, length, tf.gather(rows_in_batch, rows)))
+    log_p, ids, parents = _alive(candidates, results, length, limits, number_of_results, c)
+    states, covered, auxiliary = tf.nest.map_structure(lambda x: tf.gather(x, parents), (states, covered, auxiliary))
+    history = tf.nest.map_structure(
+        lambda array, x: array.write(i, scatter_rows(x, rows_in_batch, batch * beam_size)),
+        loop["history"],
+        (ids, tf.gather(rows_in_batch, parents), auxiliary),
+    )
+    sentence_indices, by_sentence, by_row = remove_finished(
+        ~tf.reduce_any(log_p > NEG_INF / 2, axis=1),
+        loop["sentence_indices"],
+        beam_size,
+        by_sentence={"log_p": log_p, "maximum_lengths": limits, "memory": loop["memory"]},
+        by_row={"ids": ids, "states": states, "covered": covered},
+    )
+    results = update_sentences(loop["results"], loop["sentence_indices"], results)
+    whole_batch = {"i": i + 1, "results": results, "history": history}
+    return {"sentence_indices": sentence_indices} | by_sentence | by_row | whole_batch
 
 
 def _candidates(log_probabilities, log_p, end):

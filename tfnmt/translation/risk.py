@@ -20,8 +20,8 @@ from tfnmt.training.losses import word_losses
 from tfnmt.translation.ensemble import search_step
 from tfnmt.translation.sentence_bleu import sentence_bleu
 
-LONGEST = 1.5
-"""A drawn translation has at most this times the tokens of the given one, and ten more."""
+LENGTH_FACTOR, LENGTH_OFFSET = 1.5, 10
+"""A drawn translation has at most so many times the tokens of the given one, and so many more."""
 
 
 def risk(
@@ -85,7 +85,7 @@ def draw_translations(
     step, states = ban_tokens(step, states, [PADDING, START])
     states, memory = tf.nest.map_structure(lambda x: tf.repeat(x, samples, axis=0), (states, memory))
     lengths = tf.cast(tf.math.count_nonzero(target, axis=1), tf.float32)
-    maximum_lengths = tf.repeat(tf.cast(LONGEST * lengths, tf.int32) + 10, samples)
+    maximum_lengths = tf.repeat(tf.cast(LENGTH_FACTOR * lengths, tf.int32) + LENGTH_OFFSET, samples)
 
     # Replicas have neighbouring seeds, and so do the steps below: unfolded, one would draw what another draws next.
     seed = tf.random.fold_in(seed, 0)

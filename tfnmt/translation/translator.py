@@ -56,47 +56,8 @@ class Translator(MicroBatchTraining, keras.Model):
         self.micro_batches = configuration.micro_batches
         self.source_tokenizer = source_tokenizer
         self.target_tokenizer = target_tokenizer
-        self.encoder = Encoder(
-            source_tokenizer.vocabulary_size,
-            c.source_embedding_size,
-            c.encoder_units,
-            layers=c.encoder_layers,
-            cell=c.cell,
-            bidirectional=c.bidirectional,
-            residual=c.residual,
-            layer_normalization=c.layer_normalization,
-            word_dropout=c.word_dropout,
-            embedding_dropout=c.source_dropout,
-            state_dropout=c.state_dropout,
-            output_dropout=c.encoder_dropout,
-            summary_dropout=c.encoder_dropout if c.attention == "none" else 0.0,
-            name="encoder",
-            dtype=self.dtype_policy.name,
-        )
-        self.decoder = Decoder(
-            target_tokenizer.vocabulary_size,
-            c.target_embedding_size,
-            c.decoder_units,
-            layers=c.decoder_layers,
-            cell=c.cell,
-            attention=c.attention,
-            attention_units=c.attention_units,
-            conditional=c.conditional,
-            attend_first=c.attend_first,
-            deep_output=c.deep_output,
-            output_units=c.output_units,
-            output_activation=c.output_activation,
-            input_feeding=c.input_feeding,
-            tied_embeddings=c.tied_embeddings,
-            residual=c.residual,
-            layer_normalization=c.layer_normalization,
-            word_dropout=c.word_dropout,
-            embedding_dropout=c.target_dropout,
-            state_dropout=c.state_dropout,
-            output_dropout=c.output_dropout,
-            name="decoder",
-            dtype=self.dtype_policy.name,
-        )
+        self.encoder = _encoder(c, source_tokenizer.vocabulary_size, self.dtype_policy.name)
+        self.decoder = _decoder(c, target_tokenizer.vocabulary_size, self.dtype_policy.name)
         # Every size is known, so the weights exist from the start: nothing depends on which batch comes first.
         self.encoder.build(None)
         self.decoder.build(None, {"summary": (None, self.encoder.output_size)})
@@ -217,3 +178,52 @@ class Translator(MicroBatchTraining, keras.Model):
         configuration = from_json(TranslatorConfiguration, options.pop("configuration"))
         source, target = (tokenizer_from_config(options.pop(f"{side}_tokenizer")) for side in cls.tokenizer_names)
         return cls(configuration, source, target, **options)
+
+
+def _encoder(c, vocabulary_size, dtype):
+    """The encoder that the configuration describes."""
+    return Encoder(
+        vocabulary_size,
+        c.source_embedding_size,
+        c.encoder_units,
+        layers=c.encoder_layers,
+        cell=c.cell,
+        bidirectional=c.bidirectional,
+        residual=c.residual,
+        layer_normalization=c.layer_normalization,
+        word_dropout=c.word_dropout,
+        embedding_dropout=c.source_dropout,
+        state_dropout=c.state_dropout,
+        output_dropout=c.encoder_dropout,
+        summary_dropout=c.encoder_dropout if c.attention == "none" else 0.0,
+        name="encoder",
+        dtype=dtype,
+    )
+
+
+def _decoder(c, vocabulary_size, dtype):
+    """The decoder that the configuration describes."""
+    return Decoder(
+        vocabulary_size,
+        c.target_embedding_size,
+        c.decoder_units,
+        layers=c.decoder_layers,
+        cell=c.cell,
+        attention=c.attention,
+        attention_units=c.attention_units,
+        conditional=c.conditional,
+        attend_first=c.attend_first,
+        deep_output=c.deep_output,
+        output_units=c.output_units,
+        output_activation=c.output_activation,
+        input_feeding=c.input_feeding,
+        tied_embeddings=c.tied_embeddings,
+        residual=c.residual,
+        layer_normalization=c.layer_normalization,
+        word_dropout=c.word_dropout,
+        embedding_dropout=c.target_dropout,
+        state_dropout=c.state_dropout,
+        output_dropout=c.output_dropout,
+        name="decoder",
+        dtype=dtype,
+    )
