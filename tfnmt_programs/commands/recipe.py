@@ -54,6 +54,8 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         check_commands(recipe)
         check_settings(recipe, arguments.set)
     print(f"The data: {recipe.licence}", file=output, flush=True)
+    if recipe.section:
+        print(f"More in docs/results/: {recipe.section}", file=output, flush=True)
     if recipe.asks and not arguments.accept_licence:
         _ask()
     for file in recipe.files:

@@ -90,7 +90,7 @@ def fetch(url: str, path: Path) -> None:
 
 @contextlib.contextmanager
 def _network_errors(url):
-    """Within it, what fails in the network is a `UserError`. (Exceptions of requests are `OSError`s, too.)"""
+    """Within the block, what fails in the network is a `UserError`. (Exceptions of requests are `OSError`s, too.)"""
     try:
         yield
     except requests.RequestException as error:

@@ -63,7 +63,7 @@ class Recipe(Configuration):
     """
 
     title: str = Field(description="what is trained, and on what")
-    section: str = Field(description="the heading in docs/results/ that tells more")
+    section: str | None = Field(None, description="the heading in docs/results/ that tells more")
     licence: str = Field(description="of the data")
     asks: bool = Field(description="whether one has to agree to the licence first, as to one that is not for commerce")
     minutes: int = Field(description="how long it takes on two cores, roughly", ge=1)

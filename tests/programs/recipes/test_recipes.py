@@ -183,7 +183,6 @@ def recipe(server, tmp_path, monkeypatch):
     sizes = "embedding_size=4 units=4 tracker_units=3 head_units=4 batch_size=8"
     description = {
         "title": "A sample",
-        "section": "none",
         "licence": "not for commerce",
         "asks": True,
         "minutes": 1,
