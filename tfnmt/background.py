@@ -9,8 +9,8 @@ from tfnmt.signals import signals_wait
 
 @contextlib.contextmanager
 def repeatedly(act: Callable[[], None], seconds: float) -> Iterator[None]:
-    """Within it, a thread calls a function every so many seconds, the first time after so many; it is not called any
-    more when the block has ended.
+    """While the block runs, a thread calls `act` every `seconds` seconds, first after that time. When the block has
+    ended, it is not called any more.
     """
     ended = threading.Event()
 

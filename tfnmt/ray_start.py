@@ -54,8 +54,8 @@ def import_ray() -> ModuleType:
 
 @contextlib.contextmanager
 def ray_started(processors: int | None = None, object_store_bytes: int | None = None) -> Iterator[ModuleType]:
-    """Within it, this process is connected to Ray: as it is already; or to the cluster that RAY_ADDRESS names, as
-    HOST:PORT; or to one that is started on this machine, and ends with the block.
+    """Within the block, this process is connected to Ray: as it is already; or to the cluster that RAY_ADDRESS names,
+    as HOST:PORT; or to one that is started on this machine, and ends with the block.
 
     Args:
         processors: of a cluster that is started here (default: as many as this process may use).

@@ -17,7 +17,7 @@ AGAIN_SECONDS = 0.1
 
 @contextlib.contextmanager
 def signals_wait() -> Iterator[None]:
-    """Within it, these signals wait for its end; threads that are started in it never take them."""
+    """Within the block, these signals wait for its end; threads that are started in it never take them."""
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
         yield
@@ -27,9 +27,9 @@ def signals_wait() -> Iterator[None]:
 
 @contextlib.contextmanager
 def keep_handlers() -> Iterator[None]:
-    """Within it, other code may set handlers of these signals: afterwards those of before are back, and get the signals
-    that have come meanwhile. The system gives a signal to any thread that takes it: one that was started before must
-    have been started within `signals_wait`."""
+    """Within the block, other code may set handlers of these signals: afterwards those of before are back, and get the
+    signals that have come meanwhile. The system gives a signal to any thread that takes it: one that was started
+    before must have been started within `signals_wait`."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -45,7 +45,7 @@ def keep_handlers() -> Iterator[None]:
 
 @contextlib.contextmanager
 def nothing_saved() -> Iterator[None]:
-    """Within it, what a signal ends leaves nothing behind: the message does not say how to go on."""
+    """Within the block, what a signal ends leaves nothing behind: the message does not say how to go on."""
     try:
         yield
     except InterruptedBySignal as error:

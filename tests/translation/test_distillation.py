@@ -104,7 +104,7 @@ def test_distill_writes_both_files_or_none(files, tmp_path):
     for path in written:
         path.unlink()
     files[2].write_text("no\n")
-    with pytest.raises(UserError):
+    with pytest.raises(UserError, match="line 1"):
         call("distill", *options)
     assert not any(path.exists() for path in written)
 

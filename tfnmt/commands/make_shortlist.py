@@ -25,7 +25,7 @@ def add_options(parser: CommandParser) -> None:
     add("--output", type=output_file, required=True, metavar="F", help="the file to write")
     add("--words-per-word", type=positive, default=30, metavar="K", help="translations of each word (default: 30)")
     add("--frequent", type=positive, default=200, metavar="N", help="most frequent words, always in it (default: 200)")
-    add("--pairs", type=positive, default=200_000, metavar="N", help="read so many pairs at most (default: 200000)")
+    add("--pairs", type=positive, default=200_000, metavar="N", help="read at most N pairs (default: 200000)")
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:

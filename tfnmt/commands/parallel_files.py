@@ -42,14 +42,12 @@ def chosen_parallel_files(arguments: argparse.Namespace, dev_split: int | None =
         for option in ("records", "dev_source", "dev_target"):
             if getattr(arguments, option) is not None:
                 other = f"--{option.replace('_', '-')}"
-                raise UserError(
-                    f"--dev-split: holds out lines of --source, for want of --dev-source; leave out {other}"
-                )
+                raise UserError(f"--dev-split: takes the dev pairs from --source; leave out {other}")
         return training, dev_split
     if dev is None:
         raise UserError(
             "--dev-source is missing: pairs that are not trained on, by which the best weights are chosen; --dev-split"
-            " 1000 holds so many out"
+            " 1000 holds out 1,000 pairs of --source"
         )
     return training, dev
 

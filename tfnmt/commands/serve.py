@@ -14,6 +14,7 @@ from tfnmt.commands.parser import CommandParser, model_directory, positive
 from tfnmt.commands.run import environment_with
 from tfnmt.errors import UserError
 from tfnmt.processors import processors
+from tfnmt.serving.limits import Limits, RequestLimits
 from tfnmt.tensorflow_start import import_tensorflow
 
 IMPORT_TENSORFLOW = False
@@ -49,11 +50,18 @@ def add_options(parser: CommandParser) -> None:
         metavar="N",
         help="texts in one batch times the tokens (words or subwords) of the longest (default: 2048)",
     )
-    add("--max-request-rows", type=positive, default=64, metavar="N", help="texts in one request (default: 64)")
+    rows, connections = RequestLimits.rows, Limits.connections
+    add("--max-request-rows", type=positive, default=rows, metavar="N", help=f"texts in one request (default: {rows})")
     of_model = "(default: what each exported model allows)"
     add("--max-request-tokens", type=positive, metavar="N", help=f"tokens of all texts in one request {of_model}")
     add("--max-text-tokens", type=positive, metavar="N", help=f"tokens of one text {of_model}")
-    add("--max-connections", type=positive, default=1000, metavar="N", help="open HTTP connections (default: 1000)")
+    add(
+        "--max-connections",
+        type=positive,
+        default=connections,
+        metavar="N",
+        help=f"open HTTP connections (default: {connections})",
+    )
     add("--certificate", metavar="FILE", help="serve by TLS with the certificate in this PEM file; needs --key")
     add("--key", metavar="FILE", help="the private key of --certificate")
     add("--admin-token-file", metavar="FILE", help="metrics and changes of the models need the token in this file")
@@ -139,7 +147,6 @@ def folder_of_servables(arguments: argparse.Namespace) -> Iterator[str]:
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
-    from tfnmt.serving.limits import Limits
     from tfnmt.serving.options import Address, ServerOptions, batching_options, read_token
     from tfnmt.serving.server import run_server
     from tfnmt.serving.tls import Certificate

@@ -136,11 +136,11 @@ def chosen_files(arguments: argparse.Namespace) -> tuple[list[str] | None, list[
         return None, None
     if arguments.dev_split is not None:
         if arguments.dev is not None:
-            raise UserError("--dev-split: holds out lines of --train, for want of --dev; leave out --dev")
+            raise UserError("--dev-split: takes the dev examples from --train; leave out --dev")
         return arguments.train, arguments.dev_split
     if arguments.dev is None:
         raise UserError(
             "--dev is missing: examples that are not trained on, by which the best weights are chosen; --dev-split 1000"
-            " holds so many out"
+            " holds out 1,000 lines of --train"
         )
     return arguments.train, arguments.dev

@@ -37,7 +37,7 @@ class TerminalHandler(logging.StreamHandler):
     _line = ""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Logging's."""
+        """See `logging.Handler`."""
         if not hasattr(record, "is_progress"):  # else the line tells it
             self.draw("")
             super().emit(record)
@@ -73,7 +73,7 @@ class ProgressDisplay:
         self._due, self._drawn = first_after, 0.0
 
     def __enter__(self) -> Self:
-        """Itself."""
+        """Return the display."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -81,7 +81,7 @@ class ProgressDisplay:
         self.end()
 
     def end(self) -> None:
-        """The line on the terminal goes."""
+        """Erase the line on the terminal."""
         if TerminalHandler.shown:
             TerminalHandler.shown.draw("")
 

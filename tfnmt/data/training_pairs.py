@@ -66,7 +66,7 @@ def check_sampling(
 
 @contextlib.contextmanager
 def reading(pairs: TrainingPairs) -> Iterator[None]:
-    """Within it, `UserError` names the shard of records that cannot be read."""
+    """Within the block, `UserError` names the shard of records that cannot be read."""
     with pairs.broken_shards_named() if isinstance(pairs, ParallelRecords) else contextlib.nullcontext():
         yield
 

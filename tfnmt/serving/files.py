@@ -117,7 +117,7 @@ def _with_last_model(text, server):
 
 @contextlib.contextmanager
 def _locked(directory):
-    """Within it, no other process has a lock on the folder, where its file system has locks."""
+    """Within the block, no other process has a lock on the folder, where its file system has locks."""
     folder = os.open(directory, os.O_RDONLY)
     try:
         with contextlib.suppress(OSError):

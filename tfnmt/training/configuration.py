@@ -30,7 +30,7 @@ class TrainingConfiguration(Configuration):
     seed: int = Field(1, description="of the first weights, the dropout and the order of the data", ge=0, le=2**32 - 1)
     epochs: int = Field(30, description="passes over the training data", ge=1, le=1_000_000)
     steps: int | None = Field(
-        None, description="stop after so many batches in all, within an epoch if need be", ge=1, le=10**12
+        None, description="stop after this many batches in all, within an epoch if need be", ge=1, le=10**12
     )
     optimizer: Annotated[str, KeyOf(OPTIMIZERS)] = Field("adam", description="Keras's optimizer of that name")
     learning_rate: float = Field(0.001, description="the highest learning rate", gt=0)
@@ -70,7 +70,9 @@ class TrainingConfiguration(Configuration):
     accumulation_steps: int = Field(
         1, description="batches whose gradients are averaged into one update", ge=1, le=1_000_000
     )
-    mixed_precision: bool = Field(False, description="multiply matrices in bfloat16, and compute all else in float32")
+    mixed_precision: bool = Field(
+        False, description="translators: multiply matrices in bfloat16, and compute all else in float32"
+    )
     weight_average: float | None = Field(
         None,
         description="decay of an exponential moving average of the weights, which is then what is scored and kept",
@@ -82,7 +84,7 @@ class TrainingConfiguration(Configuration):
         description="the dev score by which the best weights are chosen: bleu of translators, accuracy of classifiers",
     )
     patience: int | None = Field(
-        None, description="stop after so many epochs without a better dev score", ge=1, le=1_000_000
+        None, description="stop after this many epochs without a better dev score", ge=1, le=1_000_000
     )
     checkpoint_steps: int = Field(
         500, description="batches between checkpoints; there is one after each epoch too", ge=1, le=10**12

@@ -39,11 +39,11 @@ class BatchTimer(keras.callbacks.Callback):
         self.seconds: list[float] = []
 
     def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Keras's."""
+        """See `keras.callbacks.Callback`."""
         self.began = time.monotonic()
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Keras's."""
+        """See `keras.callbacks.Callback`."""
         self.seconds.append(time.monotonic() - self.began)
         if len(self.seconds) == min(WARM_UP + TIMED, self.params["steps"]):
             raise _EnoughError

@@ -110,7 +110,7 @@ def variable_handle(variable: Any) -> tf.Tensor:
 
 @contextlib.contextmanager
 def averaged_weights(model: keras.Model) -> Iterator[None]:
-    """Within it the model has the moving averages of its weights (Polyak & Juditsky 1992), if its optimizer has any."""
+    """Within the block, the model has the moving averages of its weights (Polyak & Juditsky 1992), if there are any."""
     if not model.optimizer.use_ema:
         yield
         return

@@ -12,7 +12,7 @@ LOG = "log.txt"
 
 @contextlib.contextmanager
 def log_to_file(directory: Path) -> Iterator[None]:
-    """Within it, what the loggers under `tfnmt` let through also goes to log.txt, and so does how a run ended early.
+    """Within the block, what the loggers under `tfnmt` let through goes to log.txt too, and so does an early end.
 
     Args:
         directory: the run's. Nothing is written before its run.json is there, so that a run that is refused leaves
@@ -22,7 +22,7 @@ def log_to_file(directory: Path) -> Iterator[None]:
     logger.addHandler(handler)
     try:
         yield
-    except BaseException as error:
+    except BaseException as error:  # of any kind, such as an interrupt: the log tells how the run ended
         reason = f"ended by {type(error).__name__}" + (f": {error}" if str(error) else "")
         handler.handle(logger.makeRecord(logger.name, logging.ERROR, __file__, 0, reason, (), None))
         raise

@@ -49,7 +49,7 @@ def is_loopback(host: str) -> bool:
 
 @contextlib.contextmanager
 def only_from_loopback(port: int) -> Iterator[None]:
-    """Within it, a server is started that listens at a port; from then on, only this machine can connect to it.
+    """Within the block, a server is started that listens at a port; from then on, only this machine can connect to it.
 
     Raises:
         UserError: the kernel refuses, or no server was started.

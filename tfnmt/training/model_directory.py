@@ -55,7 +55,7 @@ def _weights_file(model):
 
 @contextlib.contextmanager
 def _without_optimizer(model: keras.Model) -> Iterator[None]:
-    """Within it, Keras does not see the optimizer as a part of a compiled model."""
+    """Within the block, Keras does not see the optimizer as a part of a compiled model."""
     optimizer = getattr(model, "optimizer", None)
     model.optimizer = None
     try:

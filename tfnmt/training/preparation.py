@@ -34,7 +34,7 @@ OTHER_OUTPUT = "name another --output"
 def open_run(
     directory: Path, preset: Any, resume: bool, measures: Sequence[str], replicas: Replicas
 ) -> Iterator[dict[str, Any]]:
-    """Within it, a run has a directory for itself, a new one or that of a run that goes on, with a log.txt, and
+    """Within the block, a run has a directory for itself, a new one or that of a run that goes on, with a log.txt, and
     signals end it in good order.
 
     Args:

@@ -131,5 +131,5 @@ def _split(address):
 
 
 def _telling(missing):
-    """Within it, a line every few seconds says which workers are missing, as the function given names them."""
+    """Within the block, a line every few seconds says which workers are missing, as the function given names them."""
     return repeatedly(lambda: logger.info("waiting for %s", missing()), TELLS_EVERY)

@@ -22,11 +22,11 @@ class StepLog(keras.callbacks.Callback):
         self.run, self.progress = run, progress
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Keras's."""
+        """See `keras.callbacks.Callback`."""
         self.display: ProgressDisplay | None = None
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Keras's."""
+        """See `keras.callbacks.Callback`."""
         progress = self.progress
         if self.display is None:  # after the first batch, which may have taken a minute to trace
             doing = f"epoch {progress.epoch + 1} of {self.run.epochs}"
@@ -36,7 +36,7 @@ class StepLog(keras.callbacks.Callback):
             self.display.advance(1, f"; {figures_text(logs or {})}")
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Keras's."""
+        """See `keras.callbacks.Callback`."""
         if self.display:
             self.display.end()
 

@@ -47,7 +47,7 @@ Chunk = tuple[Sentences, Sentences]
 def spooled_ids(
     pairs: TrainingPairs, tokenizers: tuple[Tokenizer, Tokenizer], limit: int, directory: Path
 ) -> Iterator[Iterable[Chunk]]:
-    """Within it, the ids of pairs are in a temporary file, to be read as often as need be.
+    """Within the block, the ids of pairs are in a temporary file, to be read as often as need be.
 
     Args:
         pairs: text, or records with the same tokenizers.

@@ -45,7 +45,7 @@ class Samples:
 
 @contextlib.contextmanager
 def sampled(stage: Callable[[], str]) -> Iterator[Samples]:
-    """Within it, samples are taken.
+    """Within the block, samples are taken.
 
     Args:
         stage: says what is going on.

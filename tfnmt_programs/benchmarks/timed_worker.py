@@ -28,7 +28,7 @@ class Nudge(keras.callbacks.Callback):
     """Changes the first weights by about their last bit before the training begins."""
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        """Keras's."""
+        """See `keras.callbacks.Callback`."""
         first = self.model.trainable_weights[0]
         first.assign(first.value * (1 + NUDGE))
 
@@ -42,7 +42,7 @@ class StepTimes(keras.callbacks.Callback):
         self.processor: list[float] = []
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
-        """Keras's."""
+        """See `keras.callbacks.Callback`."""
         self.ends.append(time.perf_counter())
         self.processor.append(time.process_time())
 

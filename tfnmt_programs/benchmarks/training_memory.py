@@ -30,7 +30,7 @@ class MemoryOfEpochs(keras.callbacks.Callback):
         self.graphs: list[int] = []
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """Keras's."""
+        """See `keras.callbacks.Callback`."""
         self.bytes.append(resident_memory())
         gc.collect()
         objects = gc.get_objects()

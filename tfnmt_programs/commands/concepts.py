@@ -15,7 +15,7 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument("--output", required=True, metavar="DIR", help="the folder for the pictures")
     parser.add_argument("--format", nargs="+", default=["png", "svg"], choices=("png", "svg"), help="(default: both)")
     parser.add_argument(
-        "--processes", type=parallel, default=1, metavar="N", help="draw so many at the same time (default: 1)"
+        "--processes", type=parallel, default=1, metavar="N", help="draw N at the same time (default: 1)"
     )
 
 

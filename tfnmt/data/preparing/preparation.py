@@ -88,7 +88,7 @@ def _begin(directory, inputs, preparation, tokenizers) -> bool:
         before = dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise UserError(f"{path}: is broken ({error}); name another --output") from error
-    if before.get("files") == [file[:2] for file in files]:  # times were not kept before version 1.2
+    if before.get("files") == [file[:2] for file in files]:  # times were not kept up to version 1.1
         description["files"] = before["files"]
     for key, value in description.items():
         if before.get(key) != value:
