@@ -148,6 +148,15 @@ def test_the_words_read_are_given_as_the_text_has_them(loaded):
     assert b"".join(written[0]).decode() == "A猫runs." and b"".join(written[1]) == b"I"
 
 
+def test_a_text_that_is_cut_has_no_written_word_where_its_end_is_read():
+    model = made("word", maximum_source_length=3)
+    found = TranslatorServable([model], SearchConfiguration(beam_size=1)).functions["complete"](
+        text=tf.constant(["a b", "a b c d e"]), prefix=tf.constant(["", ""])
+    )
+    assert found["source_words"].shape[1] == 4
+    assert found["source_written"].numpy().tolist() == [[b"a", b"b", b"", b""], [b"a", b"b", b"c", b""]]
+
+
 def test_alternatives_go_on_with_the_most_probable_tokens(loaded, model):
     texts, prefixes = TEXTS[:1] + TEXTS[2:3], ["Der kleine", ""]
     found = loaded.signatures["alternatives"](text=tf.constant(texts), prefix=tf.constant(prefixes))

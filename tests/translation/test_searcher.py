@@ -365,6 +365,16 @@ def test_what_is_no_text_is_refused(texts, complaint, model):
         Searcher(model).translate(texts)
 
 
+def test_alternatives_have_probabilities_also_where_no_scores_are_asked_for(model):
+    text, prefix = tf.constant(TEXTS[:1]), tf.constant([""])
+    found = {
+        scores: Searcher(model, SearchConfiguration(beam_size=1, scores=scores)).find(text, prefix, alternatives=4)
+        for scores in (True, False)
+    }
+    assert 0 < found[False].next_probabilities.numpy().sum() <= 1 + 1e-5
+    np.testing.assert_allclose(found[False].next_probabilities, found[True].next_probabilities, rtol=1e-5)
+
+
 def test_other_arguments_are_refused(model):
     with pytest.raises(TypeError, match="the configuration is a SearchConfiguration, not dict"):
         Searcher(model, {"beam_size": 3})

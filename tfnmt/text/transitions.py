@@ -50,8 +50,8 @@ def borders_of_top(transitions: tf.Tensor) -> tf.Tensor:
     before it, of its first, of its last, and of the word after it, which is the buffer's first.
 
     Returns:
-        int32 [sentences, steps, 4]. With nothing on the stack, and where there is no such word, positions are −1 or the
-        number of words.
+        int32 [sentences, steps, 4]. Where there is no such word, positions are −1 or the number of words. With nothing
+        on the stack they are −1, 0, −1 and 0.
     """
     after = buffer_reads(transitions)
     top, second = stack_reads(transitions)

@@ -117,7 +117,7 @@ class Searcher(tf.Module):
         candidates = self.shortlist.candidates(source, self._banned, prefix) if self.shortlist else None
         dtype = "bfloat16" if c.precision == "bfloat16" else None
         is_greedy = c.method != "sample" and c.hypotheses == 1 and not c.coverage_penalty
-        normalized = c.scores or not is_greedy
+        normalized = c.scores or not is_greedy or alternatives is not None
         step, states, memory = ensemble.search_step(
             source, self._with_attention, candidates, dtype, normalized, c.hypotheses
         )

@@ -122,7 +122,8 @@ class TranslatorServable(tf.Module):
         prefix = _as_many(text, prefix, "prefixes as texts")
         ensemble, found = self._untracked.ensemble, self._untracked.completed(text, prefix)
         source = ensemble.source_ids(text)
-        written = ensemble.source_tokenizer.surface_forms(truncate(text, ensemble.maximum_source_length))
+        longest = ensemble.maximum_source_length
+        written = ensemble.source_tokenizer.surface_forms(truncate(text, longest))[:, :longest]
         outputs = {
             "translations": found.texts,
             "scores": found.scores,

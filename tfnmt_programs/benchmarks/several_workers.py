@@ -34,7 +34,7 @@ def compare_workers(what: dict[str, Any], workers: int, pinned: bool) -> dict[st
         "largest_difference" of a weight, at the end, and unless pinned "largest_difference_nudged"; "loss_alone" and
         "loss_together" of the last epoch;
         "milliseconds_alone" and "milliseconds_together", the median step, and "speedup", their ratio;
-        "processor_milliseconds_alone" and "_together", of one process in the mean step; "all_reduce_milliseconds".
+        "processor_milliseconds_alone" and "_together", of one process in the median step; "all_reduce_milliseconds".
 
     Raises:
         UserError: a training fails.

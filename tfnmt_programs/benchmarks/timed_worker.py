@@ -1,8 +1,8 @@
 """One process of a training whose steps are timed: `python -m` this module, with what to train as JSON.
 
 It prints a JSON object, if it is the one that scores: "steps", the seconds of each step; "processor", the processor's
-seconds in all of them; "variables", how many the model has; "all_reduce", the seconds of a sum of all gradients over
-all workers.
+seconds in the median step; "variables", how many the model has; "all_reduce", the seconds of a sum of all gradients
+over all workers.
 """
 
 import json

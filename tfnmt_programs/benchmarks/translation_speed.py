@@ -30,7 +30,7 @@ from tfnmt.text.tokenizers import END
 from tfnmt.translation.bleu import translation_scores
 from tfnmt.translation.presets import find_preset
 from tfnmt.translation.search_configuration import SearchConfiguration
-from tfnmt.translation.searcher import Searcher, batches_by_length, batches_for_threads
+from tfnmt.translation.searcher import Searcher, batches_for_threads
 from tfnmt.translation.shortlist import load_shortlist
 from tfnmt.translation.translator import Translator
 from tfnmt_programs.benchmarks import ctranslate2_peer, joeynmt_peer, marian_peer
@@ -103,7 +103,8 @@ def translation_speed(options: Namespace) -> dict[str, Any]:
 def _rates(searcher, model, sources, labels, options):
     """The rates of our search, the peer's if there is one, products and memory, all measured in turn; and what the
     peer tells of itself."""
-    at_once = min(options.threads, len(batches_for_threads(sources, options.batch_size, options.threads)))
+    batches = batches_for_threads(sources, options.batch_size, options.threads)
+    at_once = min(options.threads, len(batches))
     measurements = {
         "ours": lambda: len(sources) / _seconds(searcher, sources, options.batch_size),
         "matrix": lambda: rate_of_several(at_once, lambda: matrix_rate(*LARGE)),
@@ -111,8 +112,7 @@ def _rates(searcher, model, sources, labels, options):
     }
     if not options.peer:
         return alternate(measurements, options.rounds), {}
-    batches = _batches(searcher, sources, labels, options.batch_size)
-    with PEERS[options.peer].start_translating(model, batches, options) as peer:
+    with PEERS[options.peer].start_translating(model, _as_ids(batches, searcher, sources, labels), options) as peer:
         told = peer.answer()
         peer.ask()  # every shape once, before the clock runs
         measurements["peer"] = lambda: len(sources) / peer.ask()["seconds"]
@@ -126,7 +126,8 @@ def _floor(model, sources, labels, options, figures):
     """How long a word takes at least, and how many times as long it took."""
     flop, weight_bytes = work_per_word(model, sources, labels, options.beam_size)
     of_operations = flop / figures["matrix_gflops"] / 1e9
-    of_memory = weight_bytes / figures["memory_gbytes"] / 1e9 / min(options.batch_size, len(sources))
+    batches = batches_for_threads(sources, options.batch_size, options.threads)
+    of_memory = weight_bytes / figures["memory_gbytes"] / 1e9 * len(batches) / len(sources)
     return {
         "share_of_matrix_rate": of_operations / figures["seconds_per_word"],
         "floor_of_operations": of_operations,
@@ -169,14 +170,14 @@ def _references(path, sources, source_path):
     return references
 
 
-def _batches(searcher, sources, labels, batch_size):
+def _as_ids(batches, searcher, sources, labels):
     """What `start_translating` takes: our batches, with the words of the longest translation in each."""
-    batches = []
-    for batch in batches_by_length(sources, batch_size):
+    found = []
+    for batch in batches:
         source = searcher.ensemble.source_ids(tf.constant([sources[i] for i in batch])).numpy()
         longest_first = np.argsort(-np.count_nonzero(source, axis=1), kind="stable")  # as JoeyNMT wants them
-        batches.append({"source": source[longest_first], "steps": max(len(labels[i]) for i in batch)})
-    return batches
+        found.append({"source": source[longest_first], "steps": max(len(labels[i]) for i in batch)})
+    return found
 
 
 def _trained(directory, source):

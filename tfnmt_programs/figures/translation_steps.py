@@ -59,14 +59,16 @@ def walk(model: Translator, sentence: str = SENTENCE, longest: int = 30) -> Walk
     """Translate a sentence greedily, one step after the other, and keep everything.
 
     Raises:
-        UserError: the model is not of the post's form: it has attention, a deep output, another cell, or reads both
-            ways; the sentence has no words.
+        UserError: the model is not of the post's form: it has attention, a deep output, another cell or several
+            layers, or reads both ways; the sentence has no words.
     """
     c = model.configuration
     require(c.attention == "none", "attention", c.attention, "none, as in the post")
     require(not c.deep_output, "deep_output", True, "false, as in the post")
     require(not c.bidirectional, "bidirectional", True, "false, as in the post")
     require(c.cell == "gru", "cell", c.cell, "gru, as in the post")
+    for key in ("encoder_layers", "decoder_layers"):
+        require(getattr(c, key) == 1, key, getattr(c, key), "1, as in the post")
     ids = model.source_ids(tf.constant([sentence]))
     if ids.shape[1] == 1:  # END
         raise UserError(f"--sentence {sentence!r}: has no words")

@@ -45,7 +45,9 @@ def test_only_the_posts_form_is_drawn():
     from tests.translation.test_searcher import made
 
     post = {"attention": "none", "deep_output": False}
-    for option in ({"attention": "additive"}, {"deep_output": True}, {"bidirectional": True}, {"cell": "lstm"}):
+    others = [{"attention": "additive", "conditional": True}, {"deep_output": True}, {"bidirectional": True}]
+    others += [{"cell": "lstm"}, {"encoder_layers": 2}, {"decoder_layers": 2}]
+    for option in others:
         with pytest.raises(UserError, match=f"{next(iter(option))}=.*, as in the post"):
             walk(made(**post | option))
 

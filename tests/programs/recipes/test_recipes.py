@@ -405,6 +405,13 @@ def test_a_command_reads_and_writes_files(recipe, tmp_path):
     assert len((run_folder / "parsed").read_text().splitlines()) == len((run_folder / "dev").read_text().splitlines())
 
 
+def test_a_documented_figure_that_ends_in_0_keeps_its_digits(recipe, tmp_path):
+    path, _ = recipe
+    changed(path, scores=[yaml.safe_load(path.read_text())["scores"][0] | {"documented": "0.120"}])
+    *_, row = call("recipe", path, "--output", tmp_path / "runs", "--accept-licence").splitlines()
+    assert re.fullmatch(r"\| accuracy \| [01]\.\d\d\d \| 0.120 \|", row)
+
+
 def test_a_command_s_standard_input_is_the_file(tmp_path):
     (tmp_path / "text").write_text("It is a good film .\n")
     assert run_command(["parse", "--model", "sample-spinn"], tmp_path / "text").split() != []
@@ -422,7 +429,7 @@ def test_a_recipe_s_commands_are_such_and_its_row_is_documented(name):
     used = {word.removeprefix("$DATA/") for word in re.findall(r"\$DATA/\S+", text)}
     assert used <= named
     for score in recipe.scores:
-        shown = {str(score.documented), f"{100 * score.documented:.4g}"}  # accuracies stand there in percent
+        shown = {str(score.documented), f"{100 * float(score.documented):.4g}"}  # accuracies stand there in percent
         assert shown & set(re.findall(r"[\d.]*\d", section)), score
 
 

@@ -24,7 +24,8 @@ class WordTracker(keras.layers.Layer):
         (h, c)_t = LSTM([e_{i−1}; e_i; e_j; e_{j+1}], (h, c)_{t−1})     logits_t = h_t W_p + b_p
 
     Before transition t that phrase has the words i to j, and word j + 1 is the first of the buffer. The vectors e are
-    this layer's own; where there is no such word, e is that of padding. So parsing does not depend on what the
+    this layer's own; where there is no such word, e is that of padding; while the stack is empty, e_i is that of the
+    first word too. So parsing does not depend on what the
     composition has learned, and only the parser learns from whether a parse was right (Havrylov et al. 2019,
     arXiv:1902.09393, "disjoint syntax and semantics"). Words at borders are what parsers of spans read (Cross & Huang
     2016, arXiv:1612.06475, section 3).
