@@ -60,6 +60,10 @@ class Configuration(BaseModel):
         }
         return self.replace(**{str(key): value for key, value in changes.items()})
 
+    def without_effect(self) -> dict[str, str]:
+        """The keys whose values change nothing, each with the setting that is the cause, such as "attention=none"."""
+        return {}
+
     def override(self, settings: list[str]) -> Self:
         """A copy of a configuration made of configurations, such as a preset, with `parse_overrides` of these."""
         return type(self)(**dict(zip(dict(self), parse_overrides(settings, *dict(self).values()), strict=True)))

@@ -179,6 +179,14 @@ def test_random_vectors_that_stay_as_they_are_are_told_of(files, tmp_path, caplo
     assert "no word vectors are given: random ones are used, and are not trained" in caplog.text
 
 
+def test_lengths_that_the_epochs_never_reach_are_told(files, tmp_path, caplog):
+    caplog.set_level("WARNING", "tfnmt")
+    train_classifier(
+        tmp_path, small("encoder=bag", "epochs=2", "first_length=4", "growing_epochs=50", "warmup_steps=0"), *files
+    )
+    assert caplog.messages == ["examples of more than 4 words are never trained on: growing_epochs=50, epochs=2"]
+
+
 def test_a_model_of_the_other_kind_is_an_error(files, tmp_path):
     train_classifier(tmp_path / "model", small("encoder=bag", "steps=1"), *files)
     with pytest.raises(UserError, match="is no translator, but a classifier"):

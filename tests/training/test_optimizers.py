@@ -322,6 +322,11 @@ def test_updates_with_a_growing_momentum_by_hand(nesterov):
         assert weight.numpy() == pytest.approx(w)
 
 
+def test_a_momentum_that_cannot_grow_is_refused():
+    with pytest.raises(UserError, match="momentum_steps=5: allowed is none unless momentum is over 0.5"):
+        TrainingConfiguration(optimizer="sgd", momentum=0.5, momentum_steps=5)
+
+
 @pytest.mark.parametrize("key, value", [("momentum", 0.9), ("nesterov", True), ("momentum_steps", 5)])
 def test_momentum_needs_an_optimizer_that_has_it(key, value):
     with pytest.raises(UserError, match=f"{key}=.*allowed is") as caught:

@@ -276,6 +276,13 @@ def test_few_updates_are_told(warmup_steps, warned, tmp_path, logged):
     assert [line.startswith(message) for line in logged()[1:2]] == [warned]
 
 
+@pytest.mark.parametrize(("plateau_patience", "told"), [(1, False), (2, True)])
+def test_a_plateau_that_ends_the_run_before_the_rate_is_halved_is_told(plateau_patience, told, tmp_path, logged):
+    start(tmp_path, epochs=1, schedule="plateau", patience=2, plateau_patience=plateau_patience)
+    expected = "the learning rate is never halved: patience=2 stops the run before plateau_patience=2 could halve it"
+    assert (expected in logged()) == told
+
+
 def test_a_terminal_shows_how_far_an_epoch_is(tmp_path, monkeypatch, capsys, logged):
     stream = io.StringIO()
     monkeypatch.setattr(data_progress.TerminalHandler, "shown", data_progress.TerminalHandler(stream))

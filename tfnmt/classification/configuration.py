@@ -11,6 +11,26 @@ from tfnmt.layers.registry import COMPOSITIONS
 
 TOKENIZER_KEYS = ("vocabulary_size", "lowercase")  # of the configuration, which say how the tokenizer is made
 
+OF_ENCODERS = frozenset(
+    {
+        "units",
+        "encoder_layers",
+        "bidirectional",
+        "widths",
+        "tracker_units",
+        "state_dropout",
+        "composition",
+        "composition_dropout",
+        "leaf_rnn",
+        "tracker_reads",
+        "reduce_bias",
+        "tracked_composition",
+    }
+)
+"""Keys that only some encoders are made from."""
+OF_SAMPLES = ("reward", "baseline", "policy_weight", "entropy_weight")
+"""Keys about parses that are sampled in training."""
+
 
 class ClassifierConfiguration(Configuration):
     """Task, encoder and layers of a classifier. See each encoder and `MultilayerPerceptron` for the equations."""
@@ -86,8 +106,8 @@ class ClassifierConfiguration(Configuration):
     )
     reduce_bias: float = Field(
         0.0,
-        description="tracker_reads=words: what is added to the logit of REDUCE before training; the larger, the more"
-        " trees branch to the left at first",
+        description="tracker_reads=words: what is added to the logit of REDUCE before training, unless it begins with"
+        " the weights of `initial`; the larger, the more trees branch to the left at first",
         ge=-100,
         le=100,
     )
@@ -96,7 +116,10 @@ class ClassifierConfiguration(Configuration):
         description="spinn, rl-spinn: the composition reads the tracker's state, as in the paper and in spinn-pi",
     )
     transition_weight: float = Field(
-        1.0, description="spinn: weight of the loss of the transitions, relative to that of the classes", ge=0
+        1.0,
+        description="spinn: weight of the loss of the transitions, relative to that of the classes; 0: the parser"
+        " learns nothing",
+        ge=0,
     )
     reward: Literal["log_likelihood", "accuracy", "mean_likelihood"] = Field(
         "log_likelihood",
@@ -148,6 +171,22 @@ class ClassifierConfiguration(Configuration):
         minimum = ENCODERS[self.encoder].minimum_units
         require(self.units >= minimum, "units", self.units, f"{minimum} or more with encoder={self.encoder}")
         return self
+
+    def without_effect(self) -> dict[str, str]:
+        """See `Configuration.without_effect`."""
+        spec, of_encoder = ENCODERS[self.encoder], f"encoder={self.encoder}"
+        unused = dict.fromkeys(sorted(OF_ENCODERS - spec.keys_read(self)), of_encoder)
+        if not spec.learns_from_parses:
+            unused["transition_weight"] = of_encoder
+        if not spec.samples_parses:
+            unused |= dict.fromkeys(("samples", *OF_SAMPLES), of_encoder)
+        elif self.samples == 0:
+            unused |= dict.fromkeys(OF_SAMPLES, "samples=0")
+        if self.head_layers == 0:
+            unused["head_units"] = "head_layers=0"
+            if "activation" not in spec.keys_read(self):
+                unused["activation"] = f"head_layers=0 and {of_encoder}"
+        return unused
 
     @property
     def labels(self) -> tuple[str, ...]:

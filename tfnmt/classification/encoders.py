@@ -48,6 +48,14 @@ class EncoderSpec:
     samples_parses: bool = False
     """In training the layer takes a `seed` to draw parses, and returns their "log_probability" float [sentences]."""
 
+    def keys_read(self, configuration: Any) -> frozenset[str]:
+        """The keys of a `ClassifierConfiguration` that the layer is made from."""
+        watched = _Watched(configuration)
+        self.arguments(watched)
+        if not isinstance(self.layer, str | type):
+            self.layer(watched)
+        return frozenset(watched.keys)
+
     @property
     def trains_on_parses(self) -> bool:
         """Whether the batch must have "transitions" in training; the nodes are those of these parses then."""
@@ -57,6 +65,17 @@ class EncoderSpec:
     def builds_trees(self) -> bool:
         """Whether it builds a sentence's vector along a tree, given or its own."""
         return self.needs_parses or self.predicts_parses
+
+
+class _Watched:
+    """A configuration that notes which of its keys are read."""
+
+    def __init__(self, configuration):
+        self._configuration, self.keys = configuration, set()
+
+    def __getattr__(self, key):
+        self.keys.add(key)
+        return getattr(self._configuration, key)
 
 
 def make_encoder(
@@ -122,7 +141,7 @@ def _spinn(parse: str) -> Arguments:
         if parse != "given" and c.tracker_reads == "words":
             own = {"reduce_bias": c.reduce_bias}
         else:
-            own = {"tracked_composition": c.tracked_composition or parse == "given"}
+            own = {"tracked_composition": parse == "given" or c.tracked_composition}
         return _trees(c) | own | {"tracker_units": c.tracker_units, "parse": parse}
 
     return arguments

@@ -110,6 +110,14 @@ def _train(directory, preset, record, vectors, word_files, resuming, session, ma
         logger.warning(
             "no word vectors are given: random ones are used, and are not trained (trained_embeddings=false)"
         )
+    longest = preset.examples.longest(training.epochs - 1)
+    if longest < min(preset.examples.maximum_length, examples.lengths.max()):
+        logger.warning(
+            "examples of more than %d words are never trained on: growing_epochs=%d, epochs=%d",
+            longest,
+            preset.examples.growing_epochs,
+            training.epochs,
+        )
     logger.info("%s weights; %s words", f"{model.count_params():,}", f"{tokenizer.vocabulary_size:,}")
     batches_per_epoch = number_of_batches(examples, batch_size)
     with replicas.scope():

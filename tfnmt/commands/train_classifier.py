@@ -20,7 +20,9 @@ from tfnmt.commands.training_options import (
     refuse_dry_run,
     refuse_other_tokenizers,
     refuse_with_resume,
+    warn_of_unreached,
 )
+from tfnmt.commands.unused_settings import warn_of_unused_settings
 from tfnmt.commands.workers import run_training
 from tfnmt.configuration import describe
 from tfnmt.data.tasks import TASKS
@@ -71,6 +73,8 @@ def train(arguments: argparse.Namespace) -> str | None:
 
     directory = arguments.resume or arguments.output
     preset, files, dev_files, profile_steps = _chosen(arguments)
+    of_vectors = {"embedding_size": "--vectors, which have a size of their own"} if arguments.vectors else {}
+    warn_of_unused_settings(preset, arguments.set, of_vectors)
     share_processors(preset.model.micro_batches)
     replicas = connect(arguments.strategy or "none")
     if arguments.dry_run:
@@ -93,6 +97,7 @@ def train(arguments: argparse.Namespace) -> str | None:
         replicas,
         arguments.command_line,
     )
+    warn_of_unreached(profile_steps, progress)
     return best_score(directory, preset.training.selection, progress) if replicas.is_chief else None
 
 

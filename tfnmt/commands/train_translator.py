@@ -18,7 +18,9 @@ from tfnmt.commands.training_options import (
     refuse_dry_run,
     refuse_other_tokenizers,
     refuse_with_resume,
+    warn_of_unreached,
 )
+from tfnmt.commands.unused_settings import warn_of_unused_settings
 from tfnmt.commands.workers import run_training
 from tfnmt.configuration import describe
 from tfnmt.translation.presets import PRESETS, Preset, find_preset
@@ -54,6 +56,7 @@ def train(arguments: argparse.Namespace) -> str | None:
 
     directory = arguments.resume or arguments.output
     preset, files, dev_files, profile_steps = _chosen(arguments)
+    warn_of_unused_settings(preset, arguments.set)
     share_processors(preset.model.micro_batches)
     replicas = connect(arguments.strategy or "none")
     if arguments.dry_run:
@@ -65,6 +68,7 @@ def train(arguments: argparse.Namespace) -> str | None:
     _, progress = train_translator(
         directory, preset, files, dev_files, bool(arguments.resume), callbacks, replicas, arguments.command_line
     )
+    warn_of_unreached(profile_steps, progress)
     return best_score(directory, preset.training.selection, progress) if replicas.is_chief else None
 
 

@@ -1,6 +1,7 @@
 """What training commands have in common: options of a run and about TensorBoard, and the line that they print."""
 
 import argparse
+import logging
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,8 @@ from tfnmt.commands.parser import CommandParser, model_directory, not_negative, 
 from tfnmt.configuration import setting_text
 from tfnmt.errors import UserError
 from tfnmt.training.configuration import MAY_CHANGE
+
+logger = logging.getLogger(__name__)
 
 MAX_FAILURES = 3
 """How often workers are started again, unless options say otherwise."""
@@ -124,6 +127,13 @@ def chosen_settings(arguments: argparse.Namespace, *keys: str) -> list[str]:
     """The settings `key=value` that `--set` and the options of keys name: these keys', and the common ones."""
     keys += ("epochs", "steps", "initial")
     return arguments.set + [f"{key}={value}" for key in keys if (value := getattr(arguments, key)) is not None]
+
+
+def warn_of_unreached(profile_steps: tuple[int, int] | None, progress: Any) -> None:
+    """Log a warning if the run's `Progress` did not reach the steps that are to be profiled."""
+    if profile_steps is not None and progress.steps < profile_steps[0]:
+        first, last = profile_steps
+        logger.warning("--profile-steps %d-%d: the run ended after step %d", first, last, progress.steps)
 
 
 def refuse_with_resume(arguments: argparse.Namespace, *options: str) -> None:

@@ -68,6 +68,10 @@ class ExamplesConfiguration(Configuration):
             require(self.first_length <= self.maximum_length, "first_length", self.first_length, allowed)
         return self
 
+    def without_effect(self) -> dict[str, str]:
+        """See `Configuration.without_effect`."""
+        return {"growing_epochs": "first_length=none"} if self.first_length is None else {}
+
     def longest(self, epoch: int) -> int:
         """The most words of a sentence in an epoch, counted from 0."""
         if self.first_length is None or epoch >= self.growing_epochs:

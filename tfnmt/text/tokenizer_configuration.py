@@ -28,3 +28,8 @@ class TextConfiguration(Configuration):
     split_punctuation: bool = Field(
         False, description="words only: part words from punctuation; false for text that is already tokenized"
     )
+
+    def without_effect(self) -> dict[str, str]:
+        """See `Configuration.without_effect`."""
+        unused = "character_coverage" if self.tokenizer == "words" else "split_punctuation"
+        return {unused: f"tokenizer={self.tokenizer}"}

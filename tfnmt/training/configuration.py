@@ -93,6 +93,10 @@ class TrainingConfiguration(Configuration):
         3, description="newest checkpoints kept; two at least, in case one breaks", ge=2, le=10_000
     )
 
+    def without_effect(self) -> dict[str, str]:
+        """See `Configuration.without_effect`."""
+        return {} if self.schedule == "plateau" else {"plateau_patience": f"schedule={self.schedule}"}
+
     def total_batches(self, batches_per_epoch: int) -> int:
         """Batches of a run that nothing stops early."""
         batches = self.epochs * batches_per_epoch
@@ -120,4 +124,6 @@ class TrainingConfiguration(Configuration):
             is_used = self.optimizer == "sgd" and self.momentum > 0
             off = setting_text(type(self).model_fields[key].default)
             require(not value or is_used, key, value, f"{off} without optimizer=sgd and a momentum")
+        grows = self.momentum_steps is None or self.momentum > 0.5
+        require(grows, "momentum_steps", self.momentum_steps, "none unless momentum is over 0.5, from which it grows")
         return self

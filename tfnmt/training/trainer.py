@@ -76,13 +76,20 @@ def _begin(run, checkpoints, progress):
     else:
         checkpoints.save()  # so that the run can go on from here without the files of its first weights
         logger.info("%s begin", run.length())
-        _warn_of_few_updates(run.configuration, run.batches_per_epoch)
+        _warn_of_schedule(run.configuration, run.batches_per_epoch)
 
 
-def _warn_of_few_updates(configuration, batches_per_epoch):
-    """Say so where data are so few that a preset's epochs are not enough of them."""
-    updates, rising = configuration.total_updates(batches_per_epoch), configuration.warmup_steps
-    if configuration.steps is None and updates < 2 * rising:
+def _warn_of_schedule(configuration, batches_per_epoch):
+    """Say so where the learning rate does not become what its schedule is about."""
+    c = configuration
+    updates, rising = c.total_updates(batches_per_epoch), c.warmup_steps
+    if c.schedule == "plateau" and c.patience is not None and c.patience <= c.plateau_patience:
+        logger.warning(
+            "the learning rate is never halved: patience=%d stops the run before plateau_patience=%d could halve it",
+            c.patience,
+            c.plateau_patience,
+        )
+    if c.steps is None and updates < 2 * rising:
         logger.warning(
             "most of the %s updates are the warm-up, in which the learning rate rises (warmup_steps=%s); with more"
             " --epochs the model may become better",

@@ -19,7 +19,10 @@ class TranslatorConfiguration(Configuration):
     decoder_units: int = Field(512, description="size of the decoder's state z_i", ge=1, le=8192)
     encoder_layers: int = Field(1, description="recurrent layers in the encoder", ge=1, le=64)
     decoder_layers: int = Field(1, description="recurrent layers in the decoder", ge=1, le=64)
-    residual: bool = Field(False, description="add a layer's input to its output, from the second layer on")
+    residual: bool = Field(
+        False,
+        description="add a layer's input to its output, from the second layer on; not to the summary h_T",
+    )
     cell: Annotated[str, KeyOf(CELLS)] = Field("gru", description="the recurrent activation function φ")
     bidirectional: bool = Field(True, description="read the source from both ends")
     attention: Annotated[str, KeyOf(ATTENTIONS)] = Field(
@@ -100,7 +103,8 @@ class TranslatorConfiguration(Configuration):
     )
     maximum_source_length: int = Field(
         400,
-        description="tokens of a source sentence that are read; what is longer is cut, of which commands warn",
+        description="tokens of a source sentence that are read after training; what is longer is cut, of which commands"
+        " warn",
         ge=1,
         le=100_000,
     )
@@ -142,3 +146,16 @@ class TranslatorConfiguration(Configuration):
             f" ({self.decoder_units}) differ in size",
         )
         return self
+
+    def without_effect(self) -> dict[str, str]:
+        """See `Configuration.without_effect`."""
+        unused = {}
+        if self.attention == "none":
+            unused["conditional"] = "attention=none"
+        if self.attention != "additive":
+            unused["attention_units"] = f"attention={self.attention}"
+        if self.encoder_layers == self.decoder_layers == 1:
+            unused["residual"] = "one layer in encoder and decoder"
+        if not self.risk_weight:
+            unused |= dict.fromkeys(("risk_samples", "risk_sharpness", "risk_temperature"), "risk_weight=0")
+        return unused

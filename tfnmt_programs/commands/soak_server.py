@@ -15,9 +15,7 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument(
         "--model", metavar="NAME", help="a servable, a translator (default: one is trained on the sample)"
     )
-    parser.add_argument(
-        "--models", default="saved_models", metavar="DIR", help="the folder of servables (default: saved_models)"
-    )
+    parser.add_argument("--models", metavar="DIR", help="with --model: the folder of servables (default: saved_models)")
     parser.add_argument("--minutes", type=float, default=10.0, metavar="T", help="how long (default: 10)")
     parser.add_argument(
         "--clients", type=positive, default=32, metavar="N", help="asking at once, from 2 (default: 32)"
@@ -30,11 +28,15 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     from tfnmt_programs.soak.server import export_sample_translator, soak_server
 
+    if arguments.models and not arguments.model:
+        raise UserError("--models: means nothing without --model, which names one of the folder")
     if arguments.clients < 2:
         raise UserError("--clients 1: there must be 2 at least, a good one and a rude one")
     with tempfile.TemporaryDirectory() as folder:
         servable = (
-            Path(arguments.models, arguments.model) if arguments.model else export_sample_translator(Path(folder))
+            Path(arguments.models or "saved_models", arguments.model)
+            if arguments.model
+            else export_sample_translator(Path(folder))
         )
         figures = soak_server(servable, arguments.minutes, arguments.clients, arguments.seed)
     print_figures(figures, arguments.json, output)

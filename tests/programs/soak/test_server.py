@@ -19,6 +19,11 @@ def test_one_client_is_too_few():
         call("soak-server", "--clients", 1)
 
 
+def test_a_folder_of_models_needs_the_name_of_one():
+    with pytest.raises(UserError, match="^--models: means nothing without --model"):
+        call("soak-server", "--models", "saved_models")
+
+
 def test_the_memory_of_a_server_is_watched_as_long_as_it_has_any():
     with subprocess.Popen(["true"]) as ended:
         os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
