@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tests.translation.test_searcher import SOURCES, TARGETS, TEXTS, made, texts_of
 from tfnmt.errors import UserError
-from tfnmt.layers import int8, int8_timing
+from tfnmt.layers import int8, product_timing
 from tfnmt.layers.cells import GRUCell
 from tfnmt.layers.int8 import Int8Matrix, require_int8, weight_levels
 from tfnmt.layers.registry import CELLS
@@ -228,22 +228,37 @@ def test_products_left_in_float32():
 
 def test_what_is_faster_in_float32_is_measured(monkeypatch):
     """By a tenth at least, of the least times; all matrices of one size are measured once."""
-    times = iter([9.0, 9.0, *[1.2, 1.0] * int8_timing.ROUNDS])
-    monkeypatch.setattr(int8_timing, "_seconds", lambda product, x: next(times))
+    times = iter([9.0, 9.0, *[1.2, 1.0] * product_timing.ROUNDS])
+    monkeypatch.setattr(product_timing, "_seconds", lambda product, x: next(times))
     matrix = quantized(np.ones([4, 3], np.float32), 1.0)
-    assert int8_timing.is_faster_in_float32(matrix)
-    times = iter([9.0, 9.0, *[1.2, 1.0] * (int8_timing.ROUNDS - 1), 1.05, 1.0])
-    assert not int8_timing.is_faster_in_float32(matrix)
+    assert product_timing.is_faster_in_float32(matrix)
+    times = iter([9.0, 9.0, *[1.2, 1.0] * (product_timing.ROUNDS - 1), 1.05, 1.0])
+    assert not product_timing.is_faster_in_float32(matrix)
     measured = []
     monkeypatch.setattr(int8_weights, "is_faster_in_float32", lambda matrix: measured.append(matrix) or True)
     weights = Ensemble(made()).int8_weights()
     assert len(weights.sizes_faster_in_float32()) == len(measured) < len(list(weights._matrices()))
 
 
+@pytest.mark.parametrize("seconds, slower", [(1.2, True), (1.05, False), (0.5, False)])
+def test_what_is_slower_in_bfloat16_is_measured(seconds, slower, monkeypatch):
+    times = iter([9.0, 9.0, *[seconds, 1.0] * product_timing.ROUNDS])
+    monkeypatch.setattr(product_timing, "_seconds", lambda product, x: next(times))
+    assert product_timing.bfloat16_is_slower() == slower
+
+
+def test_products_in_bfloat16_and_float32_that_are_timed_differ_by_rounding(monkeypatch):
+    found = []
+    monkeypatch.setattr(product_timing, "_seconds", lambda product, x: found.append(product(x).numpy() - x) or 1.0)
+    product_timing.bfloat16_is_slower()
+    in_bfloat16, in_float32 = found[0], found[1]
+    assert 0 < np.abs(in_bfloat16 - in_float32).mean() < 0.05 * np.abs(in_float32).mean()
+
+
 @pytest.mark.parametrize("transposed", [False, True])
 def test_both_ways_that_are_timed_compute_the_same(transposed, monkeypatch):
     rng = np.random.default_rng(1)
     found = []
-    monkeypatch.setattr(int8_timing, "_seconds", lambda product, x: found.append(product(x).numpy()) or 1.0)
-    int8_timing.is_faster_in_float32(quantized(rng.normal(size=(37, 21)).astype(np.float32), 1.0, transposed))
+    monkeypatch.setattr(product_timing, "_seconds", lambda product, x: found.append(product(x).numpy()) or 1.0)
+    product_timing.is_faster_in_float32(quantized(rng.normal(size=(37, 21)).astype(np.float32), 1.0, transposed))
     np.testing.assert_allclose(found[0], found[1], atol=1e-5)

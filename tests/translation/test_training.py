@@ -14,7 +14,7 @@ from tfnmt.configuration import Configuration
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
-from tfnmt.text.tokenizers import make_tokenizers
+from tfnmt.text.tokenizers import WordTokenizer, make_tokenizers
 from tfnmt.training.model_directory import save_weights
 from tfnmt.training.progress import Progress
 from tfnmt.training.run_record import started_preset
@@ -394,3 +394,11 @@ def test_dev_scores_in_half_precision_are_of_the_weights_so_far(files):
     training.dev_scoring(trained, model, files[1])()
     for value, expected in zip(model.get_weights(), trained.get_weights(), strict=True):
         np.testing.assert_array_equal(value, expected)
+
+
+@pytest.mark.parametrize("slower", [False, True])
+def test_a_machine_that_is_slower_in_bfloat16_is_told(slower, monkeypatch, logged):
+    monkeypatch.setattr(training, "bfloat16_is_slower", lambda: slower)
+    training._new_models(small("mixed_precision=true"), (WordTokenizer(["a"]),) * 2)
+    told = ["mixed_precision=true: this machine multiplies faster in float32; without it, training is faster"]
+    assert logged() == (told if slower else [])

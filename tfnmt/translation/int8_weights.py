@@ -10,7 +10,7 @@ from tfnmt.configuration import require
 from tfnmt.files import digest
 from tfnmt.layers.bounds import Bounds, decoder_bounds, encoder_bounds
 from tfnmt.layers.int8 import LEVELS, Int8Matrix, int8_matrices, weight_levels
-from tfnmt.layers.int8_timing import is_faster_in_float32
+from tfnmt.layers.product_timing import is_faster_in_float32
 from tfnmt.quantization import StoredWeights
 
 

@@ -25,6 +25,7 @@ from tfnmt.data.training_pairs import (
 )
 from tfnmt.errors import UserError
 from tfnmt.files import file_errors
+from tfnmt.layers.product_timing import bfloat16_is_slower
 from tfnmt.text.tokenizers import Tokenizer, load_tokenizer
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.training.losses import MaskedCrossEntropy
@@ -184,6 +185,10 @@ def _new_models(preset: Preset, tokenizers: tuple[Tokenizer, Tokenizer]) -> tupl
     model = Translator(preset.model, *tokenizers)
     if not preset.training.mixed_precision:
         return model, model
+    if bfloat16_is_slower():
+        logger.warning(
+            "mixed_precision=true: this machine multiplies faster in float32; without it, training is faster"
+        )
     trained = Translator(preset.model, *tokenizers)
     trained.product_dtype = "bfloat16"
     return model, trained

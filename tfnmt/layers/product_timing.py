@@ -1,4 +1,4 @@
-"""Whether a product in int8 is worth it: the same product in int8 and in float32, timed in turn."""
+"""Whether products in int8 or bfloat16 are worth it: the same product so and in float32, timed in turn."""
 
 import functools
 import time
@@ -6,6 +6,7 @@ import time
 import tensorflow as tf
 
 from tfnmt.layers.int8 import Int8Matrix
+from tfnmt.layers.invariants import multiply
 
 ROWS = 64
 """A batch of sentences, one hypothesis of each."""
@@ -15,17 +16,31 @@ ROUNDS = 15
 """How often both are timed; of each, the least time counts, which other programs disturbed least."""
 MARGIN = 1.1
 """What is less than a tenth faster in float32 may be so by chance."""
+LARGE = (512, 1536)
+"""A matrix of a GRU's of 512 units."""
 
 
 def is_faster_in_float32(matrix: Int8Matrix) -> bool:
     """Whether this machine multiplies `ROWS` rows with a matrix faster in float32 than in int8, by a tenth at least, as
     a processor's time tells: commands run each product on one thread."""
     columns = matrix.columns(tf.range(matrix.shape[1]))
-    in_float32 = functools.partial(tf.matmul, b=columns)
-    products = [_repeated(multiply, matrix.shape[0]) for multiply in (matrix.multiply, in_float32)]
-    x = tf.random.stateless_uniform([ROWS, matrix.shape[0]], [1, 1], -1.0, 1.0)
-    int8, float32 = zip(*([_seconds(product, x) for product in products] for _ in range(ROUNDS + 1)), strict=True)
-    return min(int8[1:]) > MARGIN * min(float32[1:])  # the first round traces
+    return _is_slower(matrix.multiply, functools.partial(tf.matmul, b=columns), matrix.shape[0])
+
+
+def bfloat16_is_slower() -> bool:
+    """Whether this machine multiplies in bfloat16 more slowly than in float32, by a tenth at least: it does where it
+    has no instructions for that, or no matrix unit beside them. Measured with the sizes of a decoder's step."""
+    weight = tf.random.stateless_uniform(LARGE, [1, 1], -1.0, 1.0)
+    in_bfloat16 = tf.cast(weight, tf.bfloat16)
+    return _is_slower(lambda x: multiply(x, in_bfloat16), lambda x: multiply(x, weight), LARGE[0])
+
+
+def _is_slower(product, in_float32, size):
+    """Whether a product of [ROWS, size] takes more time than the same in float32."""
+    products = [_repeated(each, size) for each in (product, in_float32)]
+    x = tf.random.stateless_uniform([ROWS, size], [1, 1], -1.0, 1.0)
+    times, float32 = zip(*([_seconds(each, x) for each in products] for _ in range(ROUNDS + 1)), strict=True)
+    return min(times[1:]) > MARGIN * min(float32[1:])  # the first round traces
 
 
 def _repeated(multiply, size):
