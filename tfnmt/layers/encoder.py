@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.layers.embedding import Embedding, over_time_dropout, whole_word_dropout
-from tfnmt.layers.stack import build_cells, make_cells, read_layers
+from tfnmt.layers.recurrent_layers import build_cells, make_cells, read_layers
 
 
 @keras.saving.register_keras_serializable("tfnmt")

@@ -13,7 +13,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.layers.convolution import Inception, WordConvolution, max_over_words
-from tfnmt.layers.stack import build_cells, make_cells, read_layers
+from tfnmt.layers.recurrent_layers import build_cells, make_cells, read_layers
 
 
 class FlatEncoder(keras.layers.Layer):

@@ -28,8 +28,8 @@ def is_faster_in_float32(matrix: Int8Matrix) -> bool:
 
 
 def bfloat16_is_slower() -> bool:
-    """Whether this machine multiplies in bfloat16 more slowly than in float32, by a tenth at least: it does where it
-    has no instructions for that, or no matrix unit beside them. Measured with the sizes of a decoder's step."""
+    """Whether this machine multiplies in bfloat16 more slowly than in float32, by a tenth at least, as some do that
+    have instructions for it. Measured with the sizes of a decoder's step."""
     weight = tf.random.stateless_uniform(LARGE, [1, 1], -1.0, 1.0)
     in_bfloat16 = tf.cast(weight, tf.bfloat16)
     return _is_slower(lambda x: multiply(x, in_bfloat16), lambda x: multiply(x, weight), LARGE[0])

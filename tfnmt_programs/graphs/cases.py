@@ -15,7 +15,7 @@ from tfnmt.data.examples import Example, Sentence
 from tfnmt.define_by_run import decoder as decoder_by_run
 from tfnmt.define_by_run import encoder as encoder_by_run
 from tfnmt.define_by_run import spinn as spinn_by_run
-from tfnmt.layers import recurrence, saved_product, stack
+from tfnmt.layers import recurrence, recurrent_layers, saved_product
 from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.deep_output import DeepOutput
 from tfnmt.layers.embedding import WordVectors
@@ -84,7 +84,7 @@ def make_cases() -> dict[str, Case]:
         "by_run_code": (spinn_by_run,),
         "steps_in_torch": steps_of_spinn,
     }
-    read_code = (stack.read_layers, stack._read_layer, read_sequences)
+    read_code = (recurrent_layers.read_layers, recurrent_layers._read_layer, read_sequences)
     chains = {
         "make_batch": sentence_batch,
         "loop_code": (recurrence, saved_product),

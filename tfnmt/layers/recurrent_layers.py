@@ -24,11 +24,10 @@ def make_cells(
     if layers < 1 or units < 1:
         raise ValueError(f"layers={layers}, units={units}: both must be 1 or more")
     make = find_entry("cell", cell, CELLS)
-    directions = DIRECTIONS if bidirectional else DIRECTIONS[:1]
     return [
         make(units, layer_normalization, name=f"layer_{i}_{direction}", dtype=dtype)
         for i in range(layers)
-        for direction in directions
+        for direction in DIRECTIONS[: 2 if bidirectional else 1]
     ]
 
 
