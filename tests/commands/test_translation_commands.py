@@ -326,7 +326,7 @@ def test_several_translators_are_compared_with_the_first(model, files):
     assert one["ter"] == other["ter"] > 0
 
 
-HELD_OUT = "--dev-split: holds out lines of --source, for want of --dev-source; leave out"
+HELD_OUT = "--dev-split: takes the dev pairs from --source; leave out"
 
 
 @pytest.mark.parametrize(
