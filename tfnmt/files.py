@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import hashlib
+import json
 import os
 import shutil
 import tempfile
@@ -67,6 +68,18 @@ def file_errors(path: str | Path, way_out: str = _TRY_AGAIN) -> Iterator[None]:
         yield
     except (OSError, tf.errors.OpError) as error:
         raise UserError(f"{path}: cannot be written ({_reason(error)}); {way_out}") from error
+
+
+def read_json(path: Path, way_out: str) -> Any:
+    """What a JSON file says.
+
+    Raises:
+        UserError: it cannot be read or is broken; ends with the way out.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path}: is broken ({error}); {way_out}") from error
 
 
 def file_digest(path: str | Path) -> str:

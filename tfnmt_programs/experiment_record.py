@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tfnmt.errors import UserError
-from tfnmt.files import write_file
+from tfnmt.files import read_json, write_file
 
 
 def record_experiment(path: Path, experiment: dict[str, Any] | list[Any]) -> None:
@@ -36,7 +36,4 @@ def read_record(path: Path) -> Any:
     Raises:
         UserError: it is broken.
     """
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}: is broken ({error}); name another --output") from error
+    return read_json(path, "name another --output")

@@ -1,6 +1,5 @@
 """corpus.json: what was begun in an output folder, so that only the same is continued there."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -10,7 +9,7 @@ from pydantic import Field
 from tfnmt.configuration import Configuration, from_json
 from tfnmt.corpus.tasks import Task
 from tfnmt.errors import UserError
-from tfnmt.files import file_digest, write_file
+from tfnmt.files import file_digest, read_json, write_file
 
 RECORD = "corpus.json"
 
@@ -50,10 +49,7 @@ class CorpusRecord(Configuration):
         path = folder / RECORD
         if not path.exists():
             return None
-        try:
-            return from_json(cls, json.loads(path.read_text(encoding="utf-8")), path)
-        except (OSError, ValueError, RecursionError) as error:
-            raise UserError(f"{path}: is broken ({error}); name another --output") from error
+        return from_json(cls, read_json(path, "name another --output"), path)
 
     def continued(self, now: Self, folder: Path) -> Self:
         """The record of the same task that goes on, with files that may have come or have changed.

@@ -1,7 +1,6 @@
 """run.json: the data of a run, by path and digest, and its command. Beside it, config.json and the checkpoints are all
 that a run needs."""
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -10,7 +9,7 @@ from pydantic import Field
 
 from tfnmt.configuration import Configuration, from_json
 from tfnmt.errors import UserError
-from tfnmt.files import file_digest, write_file
+from tfnmt.files import file_digest, read_json, write_file
 from tfnmt.training.digests import check_digests
 from tfnmt.training.model_directory import WEIGHTS, read_configuration, require_kind
 from tfnmt.training.replicas import Replicas
@@ -116,10 +115,7 @@ def read_record(directory: Path) -> RunRecord:
         UserError: run.json is missing or broken.
     """
     path = directory / RECORD
-    try:
-        return from_json(RunRecord, json.loads(path.read_text(encoding="utf-8")), path)
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}: is broken ({error}); begin anew, in another directory") from error
+    return from_json(RunRecord, read_json(path, "begin anew, in another directory"), path)
 
 
 def shared_record(replicas: Replicas, make: Callable[[], RunRecord]) -> RunRecord:
