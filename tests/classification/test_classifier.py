@@ -354,3 +354,8 @@ def test_a_dtype_is_that_of_all_layers():
         assert layer.compute_dtype == "float64", layer.name
     again = Classifier.from_config(model.get_config())
     assert again.compute_dtype == "float64" and not again.trainable
+
+
+def test_a_text_without_words_is_named_by_its_number_in_any_batch():
+    with pytest.raises(UserError, match="^text 3: there are no words$"):
+        made("spinn").parse(["a", "b", "( )"], batch_size=2)

@@ -3,11 +3,14 @@
 import itertools
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
+from tests.classification.test_classifier import made
 from tfnmt.classification import running_rewards
 from tfnmt.classification.reinforce import (
     baselines,
+    loss_terms,
     mean_entropy,
     mean_likelihood_loss,
     mean_likelihoods,
@@ -105,3 +108,18 @@ def test_entropy_ignores_padding():
     logits = np.log([[[0.5, 0.5], [0.9, 0.1], [0.3, 0.7]]]).astype(np.float32)
     expected = (np.log(2) - 0.9 * np.log(0.9) - 0.1 * np.log(0.1)) / 2
     np.testing.assert_allclose(mean_entropy(logits, tf.constant([[SHIFT, REDUCE, PAD]])), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("reward", ["log_likelihood", "mean_likelihood"])
+def test_labels_are_smoothed_for_the_classes_and_not_for_the_reward(reward):
+    model = made("rl-spinn", "listops", samples=2, reward=reward)
+    predictions = {
+        "logits": tf.constant(np.random.default_rng(1).normal(size=[4, 10]), tf.float32),
+        "log_probability": tf.constant([-1.0, -2.0, -3.0, -5.0]),
+        "transition_logits": tf.zeros([4, 1, 2]),
+        "transitions": tf.ones([4, 1], tf.int32),
+    }
+    labels = tf.constant([1, 1, 2, 2])
+    plain, smooth = (loss_terms(model.configuration, labels, predictions, each) for each in (0.0, 0.3))
+    assert abs(float(plain[0][0]) - float(smooth[0][0])) > 1e-3
+    np.testing.assert_allclose(plain[1][0], smooth[1][0], rtol=1e-6)

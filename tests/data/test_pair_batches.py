@@ -11,6 +11,7 @@ from tfnmt.data.pair_batches import (
     evaluation_batches,
     training_batches,
 )
+from tfnmt.data.pair_lengths import buckets
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizers import END, START, WordTokenizer
 
@@ -201,3 +202,8 @@ def test_evaluation_of_long_targets_takes_no_more_memory(monkeypatch):
 def test_wrong_configuration_names_the_key(wrong):
     with pytest.raises(UserError, match=next(iter(wrong))):
         BatchingConfiguration(**wrong)
+
+
+def test_a_batch_by_tokens_is_as_large_as_its_longest_sentences_let_it_be():
+    """7 tokens and END of each side: of 16 tokens there is room for two."""
+    assert buckets(BatchingConfiguration(batch_by="tokens", batch_size=16, maximum_length=7)) == ([9], [2, 1])

@@ -164,3 +164,12 @@ def test_noise_is_finite():
     """Or else a token that is banned would be drawn now and then."""
     noise = _gumbel_noise(tf.cast(tf.range(2**24)[:, tf.newaxis], tf.uint32), tf.zeros([2**24, 1], tf.int32))
     assert np.isfinite(noise).all()
+
+
+def test_top_p_counts_the_probabilities_that_the_temperature_makes():
+    """Of 0.8 and 0.2, the first alone has 0.7; at a temperature of 10 they are 0.53 and 0.47, and it needs both."""
+    model = FakeModel(9)
+    model.log_p[:] = NEG_INF
+    model.log_p[..., [1, 3]] = np.log([0.8, 0.2])
+    assert set(draw(model, [50] * 3, top_p=0.7).ids.flat) == {1}
+    assert set(draw(model, [50] * 3, top_p=0.7, temperature=10.0).ids.flat) == {1, 3}

@@ -242,3 +242,54 @@ def test_many_concurrent_requests(size):
 
     answers, sizes = batched(main, double, max_batch_size=size, wait_seconds=0.001, max_enqueued_batches=500)
     assert values(answers) == [[2 * i] for i in range(500)] and sum(sizes) == 500 and max(sizes) <= size
+
+
+def test_a_request_larger_than_the_queue_is_computed_where_nothing_waits():
+    async def main(batcher):
+        return await submit(batcher, 1, 2, 3, 4, 5)
+
+    answer, sizes = batched(main, double, max_batch_size=2, max_enqueued_batches=1, wait_seconds=0.0)
+    assert answer["y"].tolist() == [2, 4, 6, 8, 10] and sizes == [2, 2, 1]
+
+
+def test_short_texts_are_not_padded_to_a_long_one_that_came_first():
+    shapes = []
+
+    def run(inputs):
+        shapes.append((len(inputs["x"]), int(inputs["x"].max())))
+        return double(inputs)
+
+    async def main(batcher):
+        lengths = [40, 2, 2, 2]
+        return await asyncio.gather(*(batcher.submit({"x": np.array([n])}, 1, np.array([n])) for n in lengths))
+
+    answers, _ = batched(main, run, max_batch_size=8, max_batch_tokens=60, wait_seconds=0.02, threads=1)
+    assert values(answers) == [[80], [4], [4], [4]] and shapes == [(1, 40), (3, 2)]
+
+
+def test_one_text_longer_than_a_batch_is_one_batch():
+    async def main(batcher):
+        return await batcher.submit({"x": np.array([100])}, 1, np.array([100]))
+
+    answer, sizes = batched(main, double, max_batch_tokens=60, wait_seconds=0.0)
+    assert answer["y"].tolist() == [200] and sizes == [1]
+
+
+def test_a_request_cancelled_while_it_is_computed_leaves_those_of_its_batch_alone():
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def run(inputs):
+        begun.set()
+        assert goes_on.wait(10)
+        return double(inputs)
+
+    async def main(batcher):
+        first, second = (asyncio.create_task(submit(batcher, i)) for i in (1, 2))
+        await asyncio.to_thread(begun.wait, 10)
+        first.cancel()
+        await asyncio.sleep(0)
+        goes_on.set()
+        return await asyncio.wait_for(second, 5)
+
+    answer, sizes = batched(main, run, wait_seconds=0.02)
+    assert answer["y"].tolist() == [4] and sizes == [2]

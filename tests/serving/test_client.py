@@ -275,3 +275,15 @@ def test_no_proxy_is_between(answering, monkeypatch):
     url, _ = answering(RIGHT)
     with connect(url, retries=0) as client:
         assert client.predict("m", {"text": ["x"]})
+
+
+def test_no_wait_after_a_failure_is_longer_than_five_seconds(monkeypatch):
+    waited = []
+    monkeypatch.setattr(retries, "time", SimpleNamespace(monotonic=time.monotonic, sleep=waited.append))
+
+    def attempt(_):
+        raise RetryableError(PredictError(503, "busy"))
+
+    with pytest.raises(PredictError, match="given up after 13 attempts"):
+        Client(deadline=1e6, retries=12).retry(attempt)
+    assert len(waited) == 12 and min(waited[-3:]) >= 2.5 and max(waited) <= 5

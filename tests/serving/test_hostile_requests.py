@@ -11,7 +11,9 @@ from tensorflow.core.framework.types_pb2 import DT_FLOAT, DT_INT32, DT_STRING, D
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 
 from tests.serving.conftest import Running, publish
+from tfnmt.serving.json_tensors import parse_request
 from tfnmt.serving.options import BatchingOptions
+from tfnmt.serving.requests import RequestError
 from tfnmt_programs.measuring import peak_memory, reset_peak_memory, resident_memory
 
 PREDICT = "/tensorflow.serving.PredictionService/Predict"
@@ -209,3 +211,9 @@ def test_random_requests(post, call, caplog, capfd):
 def test_versions_of_any_number_of_digits(server, digits, status):
     answer = requests.get(f"{server.rest}/v1/models/echo/versions/{digits}", timeout=30)
     assert answer.status_code == status
+
+
+@pytest.mark.parametrize("mark", [b"[", b'{"a":', b'"a",'])
+def test_too_many_marks_of_any_kind_are_refused_unread(mark):
+    with pytest.raises(RequestError, match="more than 50,000 commas and opening brackets"):
+        parse_request(50_001 * mark, None)

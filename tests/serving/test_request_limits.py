@@ -3,6 +3,7 @@
 import concurrent.futures
 import re
 
+import numpy as np
 import pytest
 import requests
 
@@ -14,6 +15,7 @@ from tfnmt.serving.client import PredictError, connect
 from tfnmt.serving.export import export
 from tfnmt.serving.limits import Limits, RequestLimits
 from tfnmt.serving.options import BatchingOptions
+from tfnmt.serving.requests import MAXIMUM_TEXT, RequestError, check_texts
 from tfnmt.text.brackets import to_brackets
 
 LONG = 2500  # words of a tree with more than 4,096 brackets
@@ -113,3 +115,9 @@ def test_limits_are_the_operators_then_the_models_then_the_default():
     assert Limits().of_request({}) == RequestLimits()
     assert Limits().of_request({"text_tokens": 7}) == RequestLimits(text_tokens=7)
     assert Limits(text_tokens=9).of_request({"text_tokens": 7, "request_tokens": 8}) == RequestLimits(64, 9, 8)
+
+
+def test_a_text_may_be_as_long_as_is_told():
+    check_texts({"text": np.array([b"a" * MAXIMUM_TEXT], object)})
+    with pytest.raises(RequestError, match="a text of 20,001 bytes"):
+        check_texts({"text": np.array([b"a" * (MAXIMUM_TEXT + 1)], object)})

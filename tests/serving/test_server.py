@@ -505,3 +505,19 @@ def test_all_of_batching_config_counts(tmp_path):
     (tmp_path / "batching.config").write_text(text)
     expected = BatchingOptions(max_batch_size=3, wait_seconds=0.004, threads=5, max_enqueued_batches=6)
     assert batching_options(tmp_path) == expected
+
+
+def test_a_label_of_any_characters_is_quoted_in_a_url(echoes, tmp_path, start):
+    publish(echoes[0], tmp_path, "echo", 1)
+    (tmp_path / "models.config").write_text(
+        'model_config_list { config { name: "echo" base_path: "echo" model_platform: "tensorflow"'
+        ' version_labels { key: "the stable: one" value: 1 } } }'
+    )
+    server = start(tmp_path)
+    answer = post(server, "echo/labels/the%20stable%3A%20one:predict", {"instances": ["a"]})
+    assert answer[0] == 200 and answer[1]["predictions"][0]["translation"] == "one:a"
+
+
+@pytest.mark.parametrize("number, status", [(2**63 - 1, 404), (2**63, 400)])
+def test_the_largest_version_is_that_of_64_bits(server, number, status):  # noqa: F811
+    assert requests.get(f"{server.rest}/v1/models/echo/versions/{number}", timeout=30).status_code == status

@@ -93,3 +93,20 @@ def test_as_many_rows_wait_to_be_checked_as_may_wait_for_a_batch():
     with ThreadPoolExecutor(1) as pool:
         refused = asyncio.run(main(Checks({"": {"text": check}}, pool, options)))
     assert refused == (1, [grpc.StatusCode.UNAVAILABLE])
+
+
+def test_a_pair_of_texts_is_as_long_as_the_longer_one(echoes, tmp_path, monkeypatch):
+    publish(echoes[0], tmp_path, "echo", 1)
+    given = []
+
+    async def submit(inputs, rows, tokens):
+        given.append((rows, tokens.tolist()))
+
+    with ThreadPoolExecutor(1) as pool:
+        path = tmp_path / "echo" / "1"
+        version = Version(path, pool, pool, BatchingOptions(), Limits(), lambda rows: None, lambda seconds: None)
+        monkeypatch.setattr(version._batchers["pair"], "submit", submit)
+        sides = {"source": [b"a", b"a b c"], "target": [b"a b", b"a"]}
+        inputs = {name: np.array(texts, object) for name, texts in sides.items()}
+        asyncio.run(version.compute(version.signature("pair"), inputs))
+    assert given == [(2, [2, 3])]

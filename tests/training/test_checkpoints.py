@@ -1,6 +1,7 @@
 """Checkpoints: that they hold everything, that broken ones do no harm, and that a full disk leaves the old ones."""
 
 import shutil
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -217,3 +218,17 @@ def test_what_was_set_aside_can_be_put_back(tmp_path):
     data.with_name(f"unreadable-{data.name}").rename(data)
     model, _, checkpoints = new_run(tmp_path)
     assert checkpoints.restore() and held(model) == {2.0}
+
+
+def test_an_index_is_removed_before_its_data(tmp_path, monkeypatch):
+    """So that a kill between them leaves no index without data, which would be taken for a checkpoint."""
+    save(tmp_path, 1, 2)
+    gone, unlink, rename = [], Path.unlink, Path.rename
+    monkeypatch.setattr(Path, "unlink", lambda path, *a: gone.append(path.name) or unlink(path, *a))
+    monkeypatch.setattr(Path, "rename", lambda path, to: gone.append(path.name) or rename(path, to))
+    save(tmp_path, 3)
+    assert [name.split(".")[1].split("-")[0] for name in gone if name.startswith("step-1")] == ["index", "data"]
+    (tmp_path / "checkpoints" / "step-3.index").write_bytes(b"")
+    gone.clear()
+    new_run(tmp_path)[2].restore()
+    assert gone[:2] == ["step-3.index", "step-3.data-00000-of-00001"]

@@ -124,3 +124,9 @@ def test_as_many_of_both_are_needed(name, inputs, message):
     function = TranslatorServable([made()], SearchConfiguration(beam_size=1)).functions[name]
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         function(**dict(zip(inputs, (tf.constant(["a"]), tf.constant(["a", "b"])), strict=True)))
+
+
+def test_a_line_may_be_as_long_as_is_told(monkeypatch):
+    monkeypatch.setattr(scoring, "LARGEST", 100)
+    (scored,) = score_stream(Scorer(made()), iter(["a"]), iter(["a" * 100]), 2, "f")
+    assert scored.tokens > 1

@@ -5,9 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.translation.test_searcher import SOURCES, TARGETS
 from tfnmt.errors import UserError
-from tfnmt.text.tokenizers import WordTokenizer
-from tfnmt.translation.streaming import WINDOW, translate_stream
+from tfnmt.text.tokenizers import SubwordTokenizer, WordTokenizer
+from tfnmt.translation.streaming import WINDOW, translate_stream, truncated
 
 
 class Shouting:
@@ -104,3 +105,12 @@ def test_tokens_that_the_model_does_not_know_are_told_in_the_end(logged):
     assert logged() == [told]
     assert len(translated([b"a b a\n", b"\n"])) == 2
     assert logged() == []
+
+
+def test_a_line_of_as_many_characters_as_tokens_are_read_may_have_one_token_more():
+    """The mark of a word's beginning may be a token of its own."""
+    tokenizer = SubwordTokenizer.train(iter(SOURCES + TARGETS), 120)
+    text = "nnnnn"
+    assert int(tokenizer.encode([text]).row_lengths()[0]) == 6
+    assert truncated(text, tokenizer, 5) == (text, True)
+    assert truncated(text, tokenizer, 6) == (text, False)

@@ -76,7 +76,7 @@ class Translator(MicroBatchTraining, keras.Model):
         with products_in(self.product_dtype):
             encoded, target = self.encoder(inputs["source"], training=training), inputs["target"]
             if training and self.configuration.scheduled_sampling:
-                target = self.drawn_words(target, self.decoder(target, encoded))
+                target = self.drawn_words(target, self.decoder(target, encoded, training=True))
             return self.decoder(target, encoded, training=training)
 
     def compute_loss(

@@ -5,6 +5,7 @@ import math
 import random
 from collections import Counter
 from itertools import islice
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -187,3 +188,8 @@ def test_expressions_of_a_file(tmp_path):
     path.write_text("2\t2\n22\t2\n")
     with pytest.raises(UserError, match=r"test\.tsv, line 2: a line must be a digit TAB"):
         list(expressions(path))
+
+
+def test_no_number_of_words_that_no_expression_has_is_drawn():
+    """Not even by the smallest random number: a list has four words or more."""
+    assert Lengths(0.25, (2, 5), 3, 20).draw(SimpleNamespace(random=lambda: 0.0), 2, 20) == 4
