@@ -11,7 +11,7 @@ from tfnmt.configuration import require
 from tfnmt.quantization import StoredWeights
 from tfnmt.shapes import function_of_texts
 from tfnmt.text.framing import truncate
-from tfnmt.text.tokenizers import PADDING
+from tfnmt.text.tokenizers import END, PADDING
 from tfnmt.translation.ensemble import Ensemble
 from tfnmt.translation.postprocessing import to_width
 from tfnmt.translation.scoring import log_probabilities
@@ -122,13 +122,13 @@ class TranslatorServable(tf.Module):
         prefix = _as_many(text, prefix, "prefixes as texts")
         ensemble, found = self._untracked.ensemble, self._untracked.completed(text, prefix)
         source = ensemble.source_ids(text)
-        longest = ensemble.maximum_source_length
-        written = ensemble.source_tokenizer.surface_forms(truncate(text, longest))[:, :longest]
+        written = ensemble.source_tokenizer.surface_forms(truncate(text, ensemble.maximum_source_length))
         outputs = {
             "translations": found.texts,
             "scores": found.scores,
             "source_words": _words(ensemble.source_tokenizer, source),
-            "source_written": to_width(written, tf.shape(source)[1]),
+            # Where END is read, a text that is cut has its next word.
+            "source_written": tf.where(source == END, "", to_width(written, tf.shape(source)[1])),
             "target_words": _words(ensemble.target_tokenizer, found.ids[:, 0]),
         }
         return outputs | ({"attention": found.attention[:, 0]} if ensemble.has_attention else {})
