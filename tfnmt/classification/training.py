@@ -110,14 +110,7 @@ def _train(directory, preset, record, vectors, word_files, resuming, session, ma
         logger.warning(
             "no word vectors are given: random ones are used, and are not trained (trained_embeddings=false)"
         )
-    longest = preset.examples.longest(training.epochs - 1)
-    if longest < min(preset.examples.maximum_length, examples.lengths.max()):
-        logger.warning(
-            "examples of more than %d words are never trained on: growing_epochs=%d, epochs=%d",
-            longest,
-            preset.examples.growing_epochs,
-            training.epochs,
-        )
+    _warn_of_lengths(preset, examples)
     logger.info("%s weights; %s words", f"{model.count_params():,}", f"{tokenizer.vocabulary_size:,}")
     batches_per_epoch = number_of_batches(examples, batch_size)
     with replicas.scope():
@@ -149,6 +142,15 @@ def _train(directory, preset, record, vectors, word_files, resuming, session, ma
         scores = best_scores(progress, training.selection)
         model_card(model, preset, record, scores, progress.history, dev_examples).write(directory)
     return model, progress
+
+
+def _warn_of_lengths(preset, examples):
+    """Say so where the run ends before the limit of lengths has grown to those of all examples."""
+    c, epochs = preset.examples, preset.training.epochs
+    longest = c.longest(epochs - 1)
+    if longest < min(c.maximum_length, examples.lengths.max()):
+        told = "examples of more than %d words are never trained on: growing_epochs=%d, epochs=%d"
+        logger.warning(told, longest, c.growing_epochs, epochs)
 
 
 def _new_tokenizer(preset, examples, dev_examples, vectors, word_files):
