@@ -137,8 +137,8 @@ def test_files_are_named_together():
 
 
 def test_training_has_the_files_asked_for(tmp_path, monkeypatch):
-    def train(*given):
-        raise UserError(str(given[2:6]))
+    def train(directory, training_files, dev_files, vectors, word_files, **others):
+        raise UserError(str((training_files, dev_files, vectors, word_files)))
 
     monkeypatch.setattr("tfnmt.classification.training.train_classifier", train)
     options = ["--output", tmp_path / "m", "--task", "sst", "--encoder", "bag", "--no-board"]

@@ -1,11 +1,13 @@
 """Train a classifier of sentences on files of labelled examples, or on the task's own sample corpus."""
 
 import argparse
+import functools
 from typing import TextIO
 
 from tfnmt.classification.configuration import TOKENIZER_KEYS
 from tfnmt.classification.encoders import ENCODERS
 from tfnmt.classification.presets import CLASSIFIER_PRESETS, ClassifierPreset
+from tfnmt.commands.one_process import train_in_process
 from tfnmt.commands.parser import CommandParser
 from tfnmt.commands.training_options import (
     add_board_options,
@@ -13,14 +15,12 @@ from tfnmt.commands.training_options import (
     add_device_options,
     add_directory_options,
     add_setting_options,
-    best_score,
     chosen_preset,
     chosen_settings,
     profiled_steps,
     refuse_dry_run,
     refuse_other_tokenizers,
     refuse_with_resume,
-    warn_of_unreached,
 )
 from tfnmt.commands.unused_settings import warn_of_unused_settings
 from tfnmt.commands.workers import run_training
@@ -67,38 +67,19 @@ def train(arguments: argparse.Namespace) -> str | None:
     """Train as the options say, in this process; the line that tells the best score, in the process that scores."""
     from tfnmt.classification.training import train_classifier
     from tfnmt.inspection.classification_callbacks import tensorboard_callbacks
-    from tfnmt.threads import share_processors
-    from tfnmt.training.dry_run import dry_run
-    from tfnmt.training.strategies import connect
 
-    directory = arguments.resume or arguments.output
     preset, files, dev_files, profile_steps = _chosen(arguments)
     of_vectors = {"embedding_size": "--vectors, which have a size of their own"} if arguments.vectors else {}
     warn_of_unused_settings(preset, arguments.set, of_vectors)
-    share_processors(preset.model.micro_batches)
-    replicas = connect(arguments.strategy or "none")
-    if arguments.dry_run:
-        return dry_run(
-            lambda folder, watch: train_classifier(
-                folder, preset, files, dev_files, arguments.vectors, arguments.words, False, watch, replicas
-            ),
-            preset.training,
-        )
-    callbacks = None if arguments.no_board else tensorboard_callbacks(directory, preset, profile_steps)
-    _, progress = train_classifier(
-        directory,
-        preset,
-        files,
-        dev_files,
-        arguments.vectors,
-        arguments.words,
-        bool(arguments.resume),
-        callbacks,
-        replicas,
-        arguments.command_line,
+    train = functools.partial(
+        train_classifier,
+        preset=preset,
+        training_files=files,
+        dev_files=dev_files,
+        vectors=arguments.vectors,
+        word_files=arguments.words,
     )
-    warn_of_unreached(profile_steps, progress)
-    return best_score(directory, preset.training.selection, progress) if replicas.is_chief else None
+    return train_in_process(train, arguments, preset, profile_steps, tensorboard_callbacks)
 
 
 def _chosen(arguments):

@@ -1,8 +1,10 @@
 """Train a translator on files of sentence pairs, or on the project's own sample corpus."""
 
 import argparse
+import functools
 from typing import TextIO
 
+from tfnmt.commands.one_process import train_in_process
 from tfnmt.commands.parallel_files import add_parallel_files, chosen_parallel_files
 from tfnmt.commands.parser import CommandParser
 from tfnmt.commands.training_options import (
@@ -11,14 +13,12 @@ from tfnmt.commands.training_options import (
     add_device_options,
     add_directory_options,
     add_setting_options,
-    best_score,
     chosen_preset,
     chosen_settings,
     profiled_steps,
     refuse_dry_run,
     refuse_other_tokenizers,
     refuse_with_resume,
-    warn_of_unreached,
 )
 from tfnmt.commands.unused_settings import warn_of_unused_settings
 from tfnmt.commands.workers import run_training
@@ -49,27 +49,12 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
 def train(arguments: argparse.Namespace) -> str | None:
     """Train as the options say, in this process; the line that tells the best score, in the process that scores."""
     from tfnmt.inspection.translation_callbacks import tensorboard_callbacks
-    from tfnmt.threads import share_processors
-    from tfnmt.training.dry_run import dry_run
-    from tfnmt.training.strategies import connect
     from tfnmt.translation.training import train_translator
 
-    directory = arguments.resume or arguments.output
     preset, files, dev_files, profile_steps = _chosen(arguments)
     warn_of_unused_settings(preset, arguments.set)
-    share_processors(preset.model.micro_batches)
-    replicas = connect(arguments.strategy or "none")
-    if arguments.dry_run:
-        return dry_run(
-            lambda folder, watch: train_translator(folder, preset, files, dev_files, False, watch, replicas),
-            preset.training,
-        )
-    callbacks = None if arguments.no_board else tensorboard_callbacks(directory, preset, profile_steps)
-    _, progress = train_translator(
-        directory, preset, files, dev_files, bool(arguments.resume), callbacks, replicas, arguments.command_line
-    )
-    warn_of_unreached(profile_steps, progress)
-    return best_score(directory, preset.training.selection, progress) if replicas.is_chief else None
+    train = functools.partial(train_translator, preset=preset, training_files=files, dev_files=dev_files)
+    return train_in_process(train, arguments, preset, profile_steps, tensorboard_callbacks)
 
 
 def _chosen(arguments):

@@ -1,0 +1,50 @@
+"""A training in this process, once its options have been read."""
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from tfnmt.commands.training_options import best_score, warn_of_unreached
+
+
+def train_in_process(
+    train: Callable[..., Any],
+    arguments: argparse.Namespace,
+    preset: Any,
+    profile_steps: tuple[int, int] | None,
+    tensorboard_callbacks: Callable[..., Any],
+) -> str | None:
+    """Train as the options say, or begin to with `--dry-run`.
+
+    Args:
+        train: `train_translator` or `train_classifier`, with all arguments but those that are the same for both:
+            `directory`, `resume`, `make_callbacks`, `replicas` and `command`.
+        arguments: the options.
+        preset: all that the run depends on, but the data.
+        profile_steps: see `profiled_steps`.
+        tensorboard_callbacks: makes `make_callbacks` of a directory, the preset and `profile_steps`.
+
+    Returns:
+        What is to be printed: the line that tells the best score, in the process that scores, None in others; with
+        `--dry-run`, what `dry_run` tells.
+    """
+    from tfnmt.threads import share_processors
+    from tfnmt.training.dry_run import dry_run
+    from tfnmt.training.strategies import connect
+
+    share_processors(preset.model.micro_batches)
+    replicas = connect(arguments.strategy or "none")
+    if arguments.dry_run:
+        return dry_run(
+            lambda folder, callbacks: train(folder, make_callbacks=callbacks, replicas=replicas), preset.training
+        )
+    directory = arguments.resume or arguments.output
+    _, progress = train(
+        directory,
+        resume=bool(arguments.resume),
+        make_callbacks=None if arguments.no_board else tensorboard_callbacks(directory, preset, profile_steps),
+        replicas=replicas,
+        command=arguments.command_line,
+    )
+    warn_of_unreached(profile_steps, progress)
+    return best_score(directory, preset.training.selection, progress) if replicas.is_chief else None
