@@ -153,6 +153,12 @@ def test_json_round_trip_of_nested_configurations():
     assert from_json(Experiment, json.loads(json.dumps(plain))) == experiment
 
 
+@pytest.mark.parametrize("values", [{"float32_products": ((2, 3), (4, 5))}, {"banned_words": ("a",)}, {}])
+def test_json_round_trip_of_a_search(values):
+    search = SearchConfiguration(**values)
+    assert from_json(SearchConfiguration, json.loads(search.model_dump_json())) == search
+
+
 def test_json_may_leave_out_what_has_a_default():
     assert from_json(Experiment, {"name": "a", "model": {"units": 2}}) == Experiment(name="a", model=Model(units=2))
 

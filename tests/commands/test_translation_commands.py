@@ -416,6 +416,28 @@ def test_options_of_another_method_of_search(options, complaint):
     assert search_configuration(parser.parse_args(["--method", "greedy", "--beam-size", "1"])).hypotheses == 1
 
 
+@pytest.mark.parametrize(
+    "options, told",
+    [
+        (["--beam-size", 1, "--length-penalty", 1.4], ["--length-penalty has no effect with --beam-size 1"]),
+        (["--beam-size", 1, "--length-penalty", 1.4, "--coverage-penalty", 0.2], []),
+        (["--beam-size", 2, "--length-penalty", 1.4], []),
+        (["--replace-unk", "--no-unknown"], ["--replace-unk has no effect with --no-unknown"]),
+        (["--replace-unk", "--beam-size", 1], []),
+    ],
+)
+def test_options_of_a_search_that_change_nothing_are_told(options, told, caplog):
+    parser = CommandParser()
+    add_translation_options(parser)
+    search_configuration(parser.parse_args(list(map(str, options))))
+    assert caplog.messages == told
+
+
+def test_a_model_is_not_compared_with_itself(model):
+    with pytest.raises(UserError, match=f"--model {model}: named 2 times; name each model once"):
+        call("evaluate-translator", "--model", model, model)
+
+
 def test_evaluating_a_target_without_a_source(model):
     with pytest.raises(UserError, match="--source is missing: the sentences that --target translates"):
         call("evaluate-translator", "--model", model, "--target", "a.txt")

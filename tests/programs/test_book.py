@@ -3,7 +3,10 @@
 import re
 from pathlib import Path
 
-from tests.commands.calls import start
+import pytest
+
+from tests.commands.calls import call, start
+from tfnmt.errors import UserError
 from tfnmt_programs.book import PAGES, book_html, write_book
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -38,6 +41,11 @@ def test_links_to_a_page_and_to_a_heading(tmp_path):
     html = book_html(tmp_path, ("a.md", "b.md"))  # the contents link to each heading, too
     assert 'id="a--über-pw-twice"' in html and html.count('href="#b--z_i--φ"') == 3 and 'id="b--z_i--φ"' in html
     assert 'href="#a"' in html and "[file]" not in html
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(UserError, match=f"{tmp_path / 'docs'}: no such folder; --pages names"):
+        call("book", "--output", tmp_path / "book.pdf", "--pages", tmp_path / "docs")
 
 
 def test_it_is_printed(browser, tmp_path, monkeypatch):

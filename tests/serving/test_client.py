@@ -3,6 +3,7 @@
 import contextlib
 import http.server
 import json
+import ssl
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -138,6 +139,22 @@ def test_a_port_that_speaks_grpc_is_told_at_once():
         client.predict("m", {"text": ["x"]})
     assert str(caught.value) == f"UNAVAILABLE: {url} does not answer in HTTP; is it the port of gRPC?"
     server.stop(0).wait()
+
+
+def test_a_port_that_wants_tls_is_told(certificate):
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate.chain, certificate.key)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    server.handle_error = lambda *_: None
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    with connect(url, retries=0) as client, pytest.raises(PredictError, match=f"{url} closes connections.*https"):
+        client.predict("m", {"text": ["x"]})
+    server.shutdown()
+    server.server_close()
+    with connect(url, retries=0) as client, pytest.raises(PredictError, match=f"{url} cannot be reached"):
+        client.predict("m", {"text": ["x"]})
 
 
 def test_an_answer_that_is_no_json_is_told(answering):

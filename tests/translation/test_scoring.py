@@ -126,6 +126,14 @@ def test_as_many_of_both_are_needed(name, inputs, message):
         function(**dict(zip(inputs, (tf.constant(["a"]), tf.constant(["a", "b"])), strict=True)))
 
 
+def test_the_server_is_told_of_no_more_tokens_than_are_read():
+    """Else the rest of a text would be left out without a word."""
+    servable = TranslatorServable([made(maximum_source_length=100)], SearchConfiguration(beam_size=1))
+    assert servable.limits["serving_default"] == {"text_tokens": 100, "request_tokens": 400}
+    servable = TranslatorServable([made()], SearchConfiguration(beam_size=1))
+    assert servable.limits["serving_default"]["text_tokens"] == 128
+
+
 def test_a_line_may_be_as_long_as_is_told(monkeypatch):
     monkeypatch.setattr(scoring, "LARGEST", 100)
     (scored,) = score_stream(Scorer(made()), iter(["a"]), iter(["a" * 100]), 2, "f")

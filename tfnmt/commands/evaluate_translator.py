@@ -2,11 +2,12 @@
 
 import argparse
 import tempfile
+from collections import Counter
 from typing import TextIO
 
 from tfnmt.commands.figures import print_figures
 from tfnmt.commands.parser import CommandParser, model_directory, positive
-from tfnmt.commands.search_options import add_bleu_tokenize
+from tfnmt.commands.search_options import add_beam_options, add_bleu_tokenize, warn_of_unused_options
 from tfnmt.errors import UserError
 
 
@@ -27,10 +28,7 @@ def add_options(parser: CommandParser) -> None:
         help="sentences, or a .tsv of both sides; .gz too (default: the sample's test set)",
     )
     parser.add_argument("--target", metavar="F", help="their reference translations, line by line")
-    parser.add_argument("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
-    parser.add_argument(
-        "--length-penalty", type=float, default=1.0, metavar="A", help="0 favours short translations (default: 1)"
-    )
+    add_beam_options(parser)
     parser.add_argument("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
     add_bleu_tokenize(parser)
     parser.add_argument("--bleu-lowercase", action="store_true", help="score without regard to case")
@@ -44,6 +42,10 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
 
     if arguments.target and not arguments.source:
         raise UserError("--source is missing: the sentences that --target translates")
+    for name, times in Counter(arguments.model).items():
+        if times > 1:
+            raise UserError(f"--model {name}: named {times} times; name each model once")
+    warn_of_unused_options(arguments)
     with tempfile.TemporaryDirectory() as directory:
         if arguments.source is None:
             sample = write_sample(directory)
@@ -74,7 +76,7 @@ def _figures(arguments, files):
     }
     scoring = {"tokenize": arguments.bleu_tokenize, "lowercase": arguments.bleu_lowercase}
     figures, translations = {}, {}
-    for name in dict.fromkeys(arguments.model):
+    for name in arguments.model:
         model = tfnmt.load(name, "translator")
         evaluated = evaluate_translator(model, files, **search, **scoring)
         figures[name], translations[name] = evaluated

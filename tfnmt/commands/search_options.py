@@ -1,6 +1,7 @@
 """How a translator searches, and how its translations are scored: options that commands have in common."""
 
 import argparse
+import logging
 from typing import TYPE_CHECKING
 
 from tfnmt.commands.parser import CommandParser, positive
@@ -8,6 +9,8 @@ from tfnmt.errors import UserError
 
 if TYPE_CHECKING:
     from tfnmt.translation.search_configuration import SearchConfiguration
+
+logger = logging.getLogger(__name__)
 
 BLEU_TOKENIZE = "13a"
 """The default, which is that of sacrebleu."""
@@ -38,11 +41,17 @@ def add_bleu_tokenize(parser: CommandParser) -> None:
     )
 
 
-def add_search_options(parser: CommandParser) -> None:
-    """Options with the names of the fields of `SearchConfiguration`, and --shortlist."""
+def add_beam_options(parser: CommandParser) -> None:
+    """--beam-size and --length-penalty."""
     add = parser.add_argument
     add("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
     add("--length-penalty", type=float, default=1.0, metavar="A", help="0 favours short translations (default: 1)")
+
+
+def add_search_options(parser: CommandParser) -> None:
+    """Options with the names of the fields of `SearchConfiguration`, and --shortlist."""
+    add_beam_options(parser)
+    add = parser.add_argument
     add(
         "--minimum-length",
         type=int,
@@ -86,7 +95,7 @@ def add_translation_options(parser: CommandParser) -> None:
 
 
 def search_configuration(arguments: argparse.Namespace) -> "SearchConfiguration":
-    """The `SearchConfiguration` that the options ask for.
+    """The `SearchConfiguration` that the options ask for; see also `warn_of_unused_options`.
 
     Raises:
         UserError: a value is not allowed, or an option is of another method than the one chosen.
@@ -102,4 +111,14 @@ def search_configuration(arguments: argparse.Namespace) -> "SearchConfiguration"
             if value != fields[name].default and (name, value) != ("beam_size", 1):  # a beam of 1 is greedy search
                 option = f"--{name.replace('_', '-')} {value}"
                 raise UserError(f"{option}: means nothing without --method {method}; give that, or leave it out")
+    warn_of_unused_options(arguments)
     return SearchConfiguration(**{name: value for name, value in vars(arguments).items() if name in fields})
+
+
+def warn_of_unused_options(arguments: argparse.Namespace) -> None:
+    """Log a warning for each option of a search that changes nothing beside the others."""
+    is_greedy = arguments.beam_size == 1 and not getattr(arguments, "coverage_penalty", 0)
+    if is_greedy and arguments.length_penalty != 1:
+        logger.warning("--length-penalty has no effect with --beam-size 1")
+    if getattr(arguments, "replace_unknown", False) and arguments.no_unknown:
+        logger.warning("--replace-unk has no effect with --no-unknown")

@@ -55,7 +55,11 @@ class RestClient(Client):
                 if _is_other_protocol(error):
                     message = f"{self._url} does not answer in HTTP; is it the port of gRPC?"
                     raise PredictError("UNAVAILABLE", message) from error
-                raise RetryableError(PredictError("UNAVAILABLE", f"{self._url} cannot be reached")) from error
+                closes = self._url.startswith("http:") and any(
+                    isinstance(each, ConnectionResetError) for each in _causes(error)
+                )
+                what = "closes connections without an answer; is it for https?" if closes else "cannot be reached"
+                raise RetryableError(PredictError("UNAVAILABLE", f"{self._url} {what}")) from error
             except ValueError as error:  # of requests and of urllib3, for host names that cannot be
                 raise PredictError("INVALID_ARGUMENT", f"{self._url} is no address: {error}") from error
             if response.is_redirect:
@@ -74,7 +78,11 @@ class RestClient(Client):
 
 def _is_other_protocol(error):
     """Whether the answer is not one in HTTP. (None at all is an error of a class below the same one.)"""
-    return any(type(cause) is http.client.BadStatusLine for each in error.args for cause in getattr(each, "args", ()))
+    return any(type(each) is http.client.BadStatusLine for each in _causes(error))
+
+
+def _causes(error):
+    return [cause for each in error.args for cause in getattr(each, "args", ())]
 
 
 def _read(response, read):

@@ -1,6 +1,6 @@
 """How translations are searched for: all options of all searches, in one configuration."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -45,7 +45,7 @@ class SearchConfiguration(BeamConfiguration, SampleConfiguration):
         "float32",
         description="of matrix products: bfloat16 of the decoder's, fast where the processor supports it; int8 of all",
     )
-    float32_products: tuple[tuple[int, int], ...] = Field(
+    float32_products: tuple[Annotated[tuple[int, int], Field(strict=False)], ...] = Field(
         (),
         description="with precision=int8: sizes [in, out] of matrices that are multiplied in float32 all the same,"
         " since that is faster; measured by export",

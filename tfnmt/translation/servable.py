@@ -92,7 +92,10 @@ class TranslatorServable(tf.Module):
             name: {key: target if key in ("target", "prefix") else source for key in keys}
             for name, keys in inputs.items()
         }
-        self.limits = {name: LIMITS[name] for name in inputs}
+        longest = ensemble.maximum_source_length  # more would be cut without a word
+        self.limits = {
+            name: LIMITS[name] | {"text_tokens": min(LIMITS[name]["text_tokens"], longest)} for name in inputs
+        }
 
     @property
     def functions(self) -> dict[str, tf.types.experimental.PolymorphicFunction]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tfnmt.commands.parser import CommandParser, output_file
+from tfnmt.errors import UserError
 
 
 def add_options(parser: CommandParser) -> None:
@@ -19,5 +20,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     from tfnmt_programs.book import write_book
 
+    if not Path(arguments.pages).is_dir():
+        raise UserError(f"{arguments.pages}: no such folder; --pages names that of the pages, docs of a checkout")
     write_book(arguments.pages, arguments.output, chromium=arguments.chromium)
     print(f"{arguments.output}: {Path(arguments.output).stat().st_size / 1e6:.1f} MB", file=output)
