@@ -3,6 +3,7 @@
 import asyncio
 import concurrent.futures
 import json
+import os
 import shutil
 import signal
 import socket
@@ -492,9 +493,10 @@ def test_missing_models_config_and_a_port_in_use(directory, server, tmp_path):
         run_server(directory, ServerOptions(Address(rest_port=server.port)), print)
 
 
-def test_batching_config_and_overrides(directory):
+def test_batching_config_and_overrides(directory, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(5))
     options = batching_options(directory)
-    assert (options.max_batch_size, options.wait_seconds, options.threads) == (32, 0.005, 2)
+    assert (options.max_batch_size, options.wait_seconds, options.threads) == (32, 0.005, 5)
     options = batching_options(directory, max_batch_size=1, batch_wait_ms=0.0)
     assert (options.max_batch_size, options.wait_seconds) == (1, 0.0)
 

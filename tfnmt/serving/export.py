@@ -1,4 +1,4 @@
-"""A servable as one SavedModel, from text to text, that TensorFlow Serving runs as it is."""
+"""A servable as one SavedModel, from text to text, as TensorFlow Serving runs them."""
 
 import itertools
 import json

@@ -19,10 +19,10 @@ MODELS, BATCHING, MONITORING, COMPOSE = "models.config", "batching.config", "mon
 MOUNTED = "/models"
 METRICS_PATH = "/monitoring/prometheus/metrics"
 _BATCHING = """\
-# A batch has at most max_batch_size texts, and waits at most batch_timeout_micros for them.
+# A batch has at most max_batch_size texts, and waits at most batch_timeout_micros for them. As many are computed at the
+# same time as there are processors; num_batch_threads { value: 8 } is another number.
 max_batch_size { value: 32 }
 batch_timeout_micros { value: 5000 }
-num_batch_threads { value: 2 }  # as many as there are cores
 max_enqueued_batches { value: 64 }
 """
 _BATCHING_FIELDS = ("max_batch_size", "batch_timeout_micros", "num_batch_threads", "max_enqueued_batches")

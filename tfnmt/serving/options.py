@@ -1,9 +1,10 @@
 """What a server is started with."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tfnmt.errors import UserError
+from tfnmt.processors import processors
 from tfnmt.serving.files import batching_values
 from tfnmt.serving.limits import Limits
 from tfnmt.serving.tls import Certificate
@@ -29,8 +30,8 @@ class BatchingOptions:
     has more alone is a batch of its own."""
     wait_seconds: float = 0.005
     """How long the first request of a batch waits for others to arrive."""
-    threads: int = 2
-    """Batches computed at the same time."""
+    threads: int = field(default_factory=processors)
+    """Batches computed at the same time; by default as many as there are processors, as in TensorFlow Serving."""
     max_enqueued_batches: int = 64
     """Full batches that may wait in the queue; further requests are refused."""
 
