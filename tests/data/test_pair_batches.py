@@ -147,6 +147,12 @@ def test_pairs_right_at_the_limits_are_kept():
     assert str(dropped) == "kept all 1 pairs"
 
 
+def test_a_long_word_is_one_token_in_any_script():
+    word = "\u0928" * 40  # 120 bytes
+    dropped = count_dropped(dataset([(word, word)]), TOKENIZER, TOKENIZER, BatchingConfiguration(maximum_length=1))
+    assert str(dropped) == "kept all 1 pairs"
+
+
 def test_up_to_ten_tokens_any_ratio_is_kept_and_a_pair_without_a_side_is_empty_whatever_its_ratio():
     pairs = [("1", "1 " * 10), ("1 " * 10, "1"), ("1", "1 " * 11), ("", "1 " * 11)]
     dropped = count_dropped(dataset(pairs), TOKENIZER, TOKENIZER, BatchingConfiguration(maximum_ratio=4.0))

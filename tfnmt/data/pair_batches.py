@@ -159,7 +159,8 @@ def _filter(source, target, source_tokenizer, target_tokenizer, configuration):
     Pairs that are surely too long are not encoded: their ids are empty.
     """
     longest = framing.LONGEST_TOKEN * configuration.maximum_length
-    surely_too_long = (tf.strings.length(source) > longest) | (tf.strings.length(target) > longest)
+    characters = [tf.strings.length(side, unit="UTF8_CHAR") for side in (source, target)]
+    surely_too_long = tf.maximum(*characters) > longest
     source_ids = source_tokenizer.encode(tf.where(surely_too_long, "", source))
     target_ids = target_tokenizer.encode(tf.where(surely_too_long, "", target))
     outcome = pair_lengths.outcomes(source_ids.row_lengths(), target_ids.row_lengths(), configuration)

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from tfnmt.data.preparing.configuration import FilterConfiguration
-from tfnmt.data.preparing.duplicates import find_duplicates, first_duplicate, read_duplicates
+from tfnmt.data.preparing.duplicates import (
+    count_duplicates,
+    find_duplicates,
+    first_duplicate,
+    read_duplicates,
+)
 from tfnmt.data.preparing.inputs import Input, Part
 from tfnmt.data.preparing.parts import read_part, write_part
 from tfnmt.data.preparing.sample import sample_of_part
@@ -51,11 +56,23 @@ def test_a_sample_has_no_pair_twice_and_about_the_share_asked_for(tmp_path):
     name = write(tmp_path, 0, pairs)
     find_duplicates(tmp_path, [name], 0, 1)
     different = len(set(pairs))
-    whole = sample_of_part(tmp_path, name, 0, 1.0)
+    assert count_duplicates(tmp_path) == len(pairs) - different
+    whole = sample_of_part(tmp_path, name, 0, True, 1.0, 1)
     assert len(whole) == different == len(set(whole["source"].to_pylist()))
-    some = sample_of_part(tmp_path, name, 0, 0.25)["source"].to_pylist()
+    some = sample_of_part(tmp_path, name, 0, True, 0.25, 1)["source"].to_pylist()
     assert abs(len(some) - different / 4) < 4 * np.sqrt(different / 4)
     assert set(some) < set(whole["source"].to_pylist())
+
+
+def test_where_duplicates_stay_a_sample_has_them_as_often_as_the_corpus(tmp_path):
+    """And not all copies of a few pairs."""
+    pairs = [("often", "oft")] * 1000 + [(f"word {n}", "Wort") for n in range(1000)]
+    name = write(tmp_path, 0, pairs)
+    draws = [sample_of_part(tmp_path, name, 0, False, 0.2, seed)["source"].to_pylist() for seed in (1, 1, 2)]
+    assert draws[0] == draws[1] != draws[2]
+    often = draws[0].count("often")
+    assert abs(often - 200) < 50 and abs(len(draws[0]) - often - 200) < 50
+    assert draws[0] == sorted(draws[0], key=[source for source, _ in pairs].index), "in the order of the corpus"
 
 
 def test_where_the_sides_part_counts(tmp_path):

@@ -5,6 +5,7 @@ import gzip
 import pyarrow as pa
 import pytest
 
+from tfnmt.data.lines import read_lines
 from tfnmt.data.preparing.inputs import find_inputs, read_parts, split_sides
 from tfnmt.errors import UserError
 
@@ -52,6 +53,14 @@ def test_parts_are_numbered_and_know_their_first_line(written):
     ]
 
 
+@pytest.mark.parametrize("text", ["a", "a\n", "a\r\n\ufeff", "\ufeffa\n\ufeffb", "a\n\r", "\ufeff", ""])
+def test_there_are_as_many_lines_as_for_a_training_on_the_text(written, text):
+    """Also where the last has a byte order mark alone and no end."""
+    path = written("source", text)
+    (files,) = find_inputs([path], [path])
+    assert pairs_of(files) == [(line.encode(), line.encode()) for line in read_lines(path)]
+
+
 def test_a_pattern_stands_for_its_files_in_order(written, tmp_path):
     for name in ("b-2.en", "b-1.en", "b-1.de", "b-2.de"):
         written(name, "x\n")
@@ -70,6 +79,9 @@ def test_what_is_wrong_with_the_files_is_one_line(written, tmp_path):
         find_inputs([one, two], [one])
     with pytest.raises(UserError, match="one: name the files of its translations too"):
         find_inputs([one], None)
+    with pytest.raises(UserError, match="one: named 2 times; name each file once"):
+        find_inputs([one, two, one], [two, one, two])
+    assert len(find_inputs([one, one], [one, two])) == 2
     with pytest.raises(UserError, match="x.tsv: has both sides: leave out --target"):
         find_inputs([written("x.tsv", "a\tb\n")], [one])
     with pytest.raises(UserError, match="one ends after line 1, and .*two has more"):

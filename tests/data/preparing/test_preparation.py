@@ -3,12 +3,15 @@
 import json
 import os
 import shutil
+import signal
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
 from tests.commands.calls import call
-from tfnmt.data.preparing import preparation
+from tests.processes import wait_until
+from tfnmt.data.preparing import passes, preparation
 from tfnmt.data.preparing.configuration import FilterConfiguration, ShardConfiguration
 from tfnmt.data.preparing.inputs import find_inputs
 from tfnmt.data.preparing.preparation import Preparation, prepare
@@ -81,6 +84,47 @@ def test_a_corpus_is_prepared_through_mistakes_and_kills(tmp_path, monkeypatch, 
     assert {path: path.stat().st_mtime_ns for path in directory.iterdir()} == times, "it was prepared already"
     with pytest.raises(UserError, match="prepare.json: shards was another when this was begun"):
         prepare(directory, inputs, PREPARATION.replace(shards=ShardConfiguration(shard_pairs=60)))
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_while_it_reads_loses_no_pair(tmp_path, monkeypatch, ray_cluster):
+    """Ray reads the input again, and leaves out as many parts as it has had."""
+    lines = [f"sentence number {number}\tSatz Nummer {number}" for number in range(1200)]
+    (tmp_path / "pairs.tsv").write_text("\n".join(lines))
+    read, has_died = passes._read, tmp_path / "has died"
+
+    def dies_once(inputs, parts, *others):
+        for number, table in enumerate(read(inputs, parts, *others)):
+            yield table
+            if number == 6 and not has_died.exists():
+                wait_until(lambda: len(list(parts.glob("?????-??????.json"))) > 3)
+                has_died.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(passes, "_read", dies_once)
+    monkeypatch.setattr(passes, "_LARGEST_BLOCK", 2000)  # so that some parts get out before it dies
+    preparation = PREPARATION.replace(shards=ShardConfiguration(shard_pairs=100))
+    records = prepare(tmp_path / "records", find_inputs([str(tmp_path / "pairs.tsv")], None), preparation)
+    assert has_died.exists() and records.check() == 1200
+
+
+def test_parts_that_are_missing_are_told(tmp_path):
+    path, ray = tmp_path / "pairs.tsv", MagicMock()
+    path.write_text("a\tb\n")
+    filtered = ray.data.from_items.return_value.map_batches.return_value.map_batches.return_value
+    filtered.iter_rows.return_value = []
+    (tmp_path / "input-00000.txt").write_text("1")
+    with pytest.raises(UserError, match=f"^{path}: not all of it has been filtered; give the same command again$"):
+        passes.filter_inputs(ray, find_inputs([str(path)], None), tmp_path, FilterConfiguration(), 100)
+
+
+@pytest.mark.parametrize("name", ["index.json", "target.json", "00000-000000.tfrecord"])
+def test_other_records_and_models_stay(tmp_path, name):
+    """A model's tokenizers would take the place of those asked for."""
+    (tmp_path / "pairs.tsv").write_text("a\tb\n")
+    (tmp_path / name).write_text("{}")
+    with pytest.raises(UserError, match=f"{tmp_path / name}: there are records or a model already"):
+        prepare(tmp_path, find_inputs([str(tmp_path / "pairs.tsv")], None), PREPARATION)
 
 
 def test_the_tokenizers_of_a_classifier_are_of_no_use(tmp_path):

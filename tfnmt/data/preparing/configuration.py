@@ -38,4 +38,4 @@ class ShardConfiguration(Configuration):
     sample_pairs: int = Field(
         1_000_000, description="pairs, about, that the tokenizers are made from, drawn from all", ge=1, le=100_000_000
     )
-    seed: int = Field(1, description="of the tokenizers", ge=0, le=2**31 - 1)
+    seed: int = Field(1, description="of the sample and the tokenizers", ge=0, le=2**31 - 1)

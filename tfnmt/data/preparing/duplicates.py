@@ -55,6 +55,11 @@ def read_duplicates(directory: Path, place: int) -> np.ndarray:
     return np.sort(np.concatenate(rows)).astype(np.int64)
 
 
+def count_duplicates(directory: Path) -> int:
+    """How many pairs are duplicates of earlier ones."""
+    return sum(len(np.load(path, mmap_mode="r")) for path in directory.glob("duplicates-*.npy"))
+
+
 def first_duplicate(directory: Path) -> tuple[int, int] | None:
     """(place of its part, row) of the first pair in the corpus that is a duplicate; None if there is none."""
     firsts = [

@@ -5,6 +5,7 @@ Files are plain text, .gz or .zst: pyarrow decompresses them as they are read.
 
 import io
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,8 +49,8 @@ def find_inputs(sources: Sequence[str], targets: Sequence[str] | None) -> list[I
     """The inputs that names and patterns such as "corpus-*.en.gz" stand for; a pattern's files in the order of names.
 
     Raises:
-        UserError: no file matches a name or pattern, the sides have different numbers of files, or there is but one
-            side and it is no .tsv.
+        UserError: no file matches a name or pattern, the sides have different numbers of files, there is but one side
+            and it is no .tsv, or a file or a pair of files is named twice.
     """
     source_files = _find(sources)
     target_files = None if targets is None else _find(targets)
@@ -62,7 +63,10 @@ def find_inputs(sources: Sequence[str], targets: Sequence[str] | None) -> list[I
         if is_tsv != (target_files is None):
             way_out = "has both sides: leave out --target" if is_tsv else "name the files of its translations too"
             raise UserError(f"{file}: {way_out}; without --target, all files are .tsv")
-    pairs = itertools.zip_longest(source_files, target_files or [])
+    pairs = list(itertools.zip_longest(source_files, target_files or []))
+    for files, times in Counter(pairs).items():
+        if times > 1:
+            raise UserError(f"{files[0]}: named {times} times; name each file once")
     return [Input(number, *files) for number, files in enumerate(pairs)]
 
 
@@ -118,8 +122,9 @@ def _lines(file: str) -> Iterator[bytes]:
 def _join(lines: Iterator[bytes], number: int) -> bytes:
     """The next lines as one text, without carriage returns and byte order marks; each ends with a line feed."""
     text = b"".join(itertools.islice(lines, number)).replace(b"\r", b"")
-    text = text.removeprefix("\ufeff".encode()).replace("\n\ufeff".encode(), b"\n")
-    return text if text.endswith(b"\n") or not text else text + b"\n"
+    if text and not text.endswith(b"\n"):
+        text += b"\n"
+    return text.removeprefix("\ufeff".encode()).replace("\n\ufeff".encode(), b"\n")
 
 
 def _refuse_tabs(file, first_line, text):

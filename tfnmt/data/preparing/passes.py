@@ -21,6 +21,7 @@ from tfnmt.data.preparing.inputs import Input, Part, read_parts
 from tfnmt.data.preparing.parts import write_part
 from tfnmt.data.preparing.sample import sample_of_part
 from tfnmt.data.progress import log_counts
+from tfnmt.errors import UserError
 from tfnmt.files import atomic_write, write_file
 
 _LARGEST_BLOCK = 32 * 2**20
@@ -30,21 +31,31 @@ _LARGEST_BLOCK = 32 * 2**20
 def filter_inputs(
     ray: ModuleType, inputs: Sequence[Input], parts: Path, configuration: FilterConfiguration, lines: int
 ) -> None:
-    """Pass 1: write the parts of all inputs, each of so many lines."""
+    """Pass 1: write the parts of all inputs, each of so many lines.
+
+    Raises:
+        UserError: parts are missing in the end.
+    """
     left = [files for files in inputs if not _is_filtered(parts, files)]
     if not left:
         return
     ray.data.DataContext.get_current().target_max_block_size = _LARGEST_BLOCK
     rows = ray.data.from_items([{"place": place} for place in range(len(left))], override_num_blocks=len(left))
+    # Ray reads an input again if the process that read it has died, and leaves out as many parts as it has had before:
+    # so what is done already must not be found out by each attempt anew.
+    done = frozenset(path.stem for path in parts.glob("?????-??????.json"))
     # Another share of a processor than filtering takes keeps Ray from doing both in one process.
     read = rows.map_batches(
-        functools.partial(_read, left, parts, lines), batch_size=1, batch_format="pyarrow", num_cpus=0.5
+        functools.partial(_read, left, parts, done, lines), batch_size=1, batch_format="pyarrow", num_cpus=0.5
     )
     written = read.map_batches(
         functools.partial(_filter, inputs, parts, configuration), batch_size=1, batch_format="pyarrow", num_cpus=1
     )
     counts = [count_lines(files.source) for files in left]
     _log(written.iter_rows(), "filtering", None if None in counts else sum(filter(None, counts)))
+    for files in left:
+        if not _is_filtered(parts, files):
+            raise UserError(f"{files.source}: not all of it has been filtered; give the same command again")
 
 
 def mark_duplicates(ray: ModuleType, parts: Path, names: Sequence[str], pairs: int) -> None:
@@ -62,14 +73,20 @@ def mark_duplicates(ray: ModuleType, parts: Path, names: Sequence[str], pairs: i
     _log(rows.map(find, num_cpus=1).iter_rows(), "finding duplicates", pairs // ranges * len(left))
 
 
-def write_sample(ray: ModuleType, parts: Path, names: Sequence[str], share: float) -> tuple[Path, Path]:
-    """Pass 3: write a share of all pairs, in the order of the corpus; returns the files of both sides."""
+def write_sample(
+    ray: ModuleType, parts: Path, names: Sequence[str], unique: bool, share: float, seed: int
+) -> tuple[Path, Path]:
+    """Pass 3: write a share of the pairs, if `unique` of those that are no duplicates, in the order of the corpus.
+
+    Returns:
+        The files of both sides.
+    """
     source, target = parts / "sample.source", parts / "sample.target"
     if target.exists():
         return source, target
 
     def draw(row: dict[str, Any]) -> dict[str, Any]:
-        table = sample_of_part(parts, names[row["place"]], row["place"], share)
+        table = sample_of_part(parts, names[row["place"]], row["place"], unique, share, seed)
         sides = {side: "".join(f"{line}\n" for line in table[side].to_pylist()) for side in ("source", "target")}
         return sides | {"pairs": len(table)}
 
@@ -130,10 +147,11 @@ def _is_filtered(parts, files):
     )
 
 
-def _read(inputs: Sequence[Input], parts: Path, lines: int, batch: pa.Table) -> Iterator[pa.Table]:
-    """A batch of one input -> its parts, a row each."""
+def _read(
+    inputs: Sequence[Input], parts: Path, done: frozenset[str], lines: int, batch: pa.Table
+) -> Iterator[pa.Table]:
+    """A batch of one input -> its parts but those that are done, a row each."""
     files = inputs[batch["place"][0].as_py()]
-    done = {path.stem for path in parts.glob(f"{files.part_name(0)[:5]}-*.json")}
     number = 0
     for part in read_parts(files, lines):
         number += 1

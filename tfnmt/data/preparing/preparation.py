@@ -13,6 +13,7 @@ from tfnmt.configuration import Configuration
 from tfnmt.data.lines import read_lines
 from tfnmt.data.preparing import passes
 from tfnmt.data.preparing.configuration import FilterConfiguration, ShardConfiguration
+from tfnmt.data.preparing.duplicates import count_duplicates
 from tfnmt.data.preparing.filters import check_script
 from tfnmt.data.preparing.index import filtered_parts, write_index
 from tfnmt.data.preparing.inputs import Input
@@ -79,8 +80,9 @@ def _begin(directory, inputs, preparation, tokenizers) -> bool:
     description = {"files": files, **preparation.model_dump(mode="json"), "tokenizers": given}
     path = directory / BEGUN
     if not path.exists():
-        if (directory / INDEX).exists():
-            raise UserError(f"{directory}: there are records already; name another --output")
+        for pattern in (INDEX, "source.json", "target.json", "*.tfrecord"):
+            if found := sorted(directory.glob(pattern)):
+                raise UserError(f"{found[0]}: there are records or a model already; name another --output")
         (directory / PARTS).mkdir(parents=True, exist_ok=True)
         write_file(path, json.dumps(description, indent=2, ensure_ascii=False) + "\n")
         return False
@@ -110,17 +112,20 @@ def _write(ray, directory, inputs, preparation, tokenizers):
         raise UserError(f"{directory}: no pair is left; {PARTS}/*.json there say why")
     if unique:
         passes.mark_duplicates(ray, parts, names, kept)
-    _write_tokenizers(ray, directory, names, kept, preparation, tokenizers)
+    different = kept - count_duplicates(parts)
+    _write_tokenizers(ray, directory, names, different, preparation, tokenizers)
     joint = preparation.text.joint_vocabulary
     passes.encode_parts(ray, directory, parts, names, kept, unique, joint)
     write_index(directory, parts, inputs, preparation.text)
 
 
-def _write_tokenizers(ray, directory, names, kept, preparation, tokenizers):
+def _write_tokenizers(ray, directory, names, pairs, preparation, tokenizers):
     if (directory / "target.json").exists():
         return
     if tokenizers is None:
-        sample = passes.write_sample(ray, directory / PARTS, names, min(1.0, preparation.shards.sample_pairs / kept))
+        unique, shards = preparation.filters.drop_duplicates, preparation.shards
+        share = min(1.0, shards.sample_pairs / pairs)
+        sample = passes.write_sample(ray, directory / PARTS, names, unique, share, shards.seed)
         with log_waiting("learning the vocabulary"):
             sides = (read_lines(path) for path in sample)
             tokenizers = make_tokenizers(preparation.text, *sides, preparation.shards.seed)

@@ -1,6 +1,4 @@
-"""A sample of the corpus for the tokenizers: the pairs with the smallest hashes, so that no pair is in it twice and
-every file has its share.
-"""
+"""A sample of the corpus for the tokenizers, drawn at random, in which every file has its share."""
 
 from pathlib import Path
 
@@ -11,20 +9,22 @@ from tfnmt.data.preparing.duplicates import read_duplicates
 from tfnmt.data.preparing.parts import read_part
 
 
-def sample_of_part(directory: Path, name: str, place: int, share: float) -> pa.Table:
+def sample_of_part(directory: Path, name: str, place: int, unique: bool, share: float, seed: int) -> pa.Table:
     """The pairs of a part that belong to a sample.
 
     Args:
         directory: of the parts.
         name: of the part.
         place: of the part among all.
-        share: of all pairs that the sample is to have, from 0 to 1.
+        unique: whether duplicates are left out.
+        share: of the pairs that the sample is to have, from 0 to 1.
+        seed: of the draw; each part has its own numbers.
 
     Returns:
         Its pairs, in the order of the part.
     """
-    hashes = np.load(directory / f"{name}.hashes.npy", mmap_mode="r")
-    limit = len(hashes) if share >= 1 else int(np.searchsorted(hashes, np.uint64(share * 2**64)))
-    rows = np.sort(np.load(directory / f"{name}.rows.npy", mmap_mode="r")[:limit]).astype(np.int64)
-    rows = np.setdiff1d(rows, read_duplicates(directory, place), assume_unique=True)
-    return read_part(directory, name).take(pa.array(rows))
+    table = read_part(directory, name)
+    rows = np.flatnonzero(np.random.default_rng([seed, place]).random(len(table)) < share)
+    if unique:
+        rows = np.setdiff1d(rows, read_duplicates(directory, place), assume_unique=True)
+    return table.take(pa.array(rows))
