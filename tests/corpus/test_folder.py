@@ -1,10 +1,12 @@
 """The output folder: what is done is not done again, and belongs to one task."""
 
+import errno
 import gzip
 import os
 
 import pytest
 
+from tfnmt.corpus import folder
 from tfnmt.corpus.folder import open_folder
 from tfnmt.corpus.process import find_inputs
 from tfnmt.corpus.shards import Result
@@ -131,6 +133,40 @@ def test_an_input_that_has_changed_is_done_again(task, inputs, tmp_path, logged)
     assert f"{inputs[2]}: has changed since it was read: it is done again" in logged()
 
 
+def test_what_was_written_of_an_older_input_does_not_stay(task, tmp_path, monkeypatch):
+    """Where it cannot be removed, nothing is done; or else it would count as done."""
+    path, output = tmp_path / "a", tmp_path / "output"
+    path.write_text("".join(f"old {i}\n" for i in range(7)))
+    do(task, [path], output, at_most=2)
+    path.write_text("".join(f"new {i}\n" for i in range(9)))
+
+    unlink = os.unlink
+
+    def refuse(name, **options):
+        if str(name) == "1":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        unlink(name, **options)
+
+    with (
+        monkeypatch.context() as patched,
+        pytest.raises(UserError, match="a: cannot be written .*; what is done stays"),
+    ):
+        patched.setattr(os, "unlink", refuse)
+        do(task, [path], output)
+    do(task, [path], output)
+    assert (output / "a").read_text() == path.read_text().upper()
+
+
+def test_shards_that_a_kill_left_beside_their_joined_file_are_removed(task, inputs, tmp_path, monkeypatch):
+    output = tmp_path / "output"
+    with monkeypatch.context() as patched:
+        patched.setattr(folder, "_remove", lambda _: None)
+        do(task, inputs, output)
+    assert (output / "unfinished" / "c" / "0").exists()
+    assert do(task, inputs, output) == []
+    assert not (output / "unfinished").exists()
+
+
 def test_all_inputs_of_earlier_commands_are_known_as_they_were_last(task, inputs, tmp_path):
     """Those that the last command did not name too, and changed ones as they are since then."""
     output, earlier, later = tmp_path / "output", inputs[2:3], inputs[1:2]
@@ -142,13 +178,18 @@ def test_all_inputs_of_earlier_commands_are_known_as_they_were_last(task, inputs
     assert do(task, earlier + later, output) == []
 
 
-def test_another_task_does_not_go_on(task, inputs, tmp_path):
+def test_another_task_does_not_go_on(task, inputs, tmp_path, monkeypatch):
     output = tmp_path / "output"
     do(task, inputs, output, at_most=1)
     with pytest.raises(UserError, match=r"corpus\.json: was begun with another louder: give the same options"):
         do(task.replace(louder=False), inputs, output)
     (tmp_path / "weights").write_bytes(b"2")
     with pytest.raises(UserError, match="another content of the model's files"):
+        do(task, inputs, output)
+    (tmp_path / "weights").write_bytes(b"1")
+
+    with monkeypatch.context() as patched, pytest.raises(UserError, match="another size of shards"):
+        patched.setattr(Louder, "shard_lines", 4)
         do(task, inputs, output)
     (output / "corpus.json").write_text('{"task": {}, "digests": [], "inputs": {}}')
     with pytest.raises(UserError, match="was begun with another kind"):

@@ -83,8 +83,8 @@ def test_all_models_and_the_shortlist_decide_what_is_written(translator, tmp_pat
     Shortlist(np.zeros([source.vocabulary_size, 1]), [4], target.vocabulary_size).save(short)
     search = SearchConfiguration(method="greedy", no_unknown=True, minimum_length=1)
     task = TranslationTask(models=(str(translator), str(translator)), search=search, shortlist=str(short))
-    weights = str(Path(translator, WEIGHTS))
-    assert task.files == (weights, weights, str(short))
+    names = "config.json", "source.json", "source.model", "target.json", "target.model", WEIGHTS
+    assert task.files == (*(str(Path(translator, name)) for name in names * 2), str(short))
     work = task.load()
     assert len(work.searcher.ensemble.models) == 2
     written = work.searcher.translate([LINES[0].decode()])[0].ids

@@ -1,7 +1,6 @@
 """Parsing and classifying the lines of a corpus."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from pydantic import Field
 
@@ -11,7 +10,7 @@ from tfnmt.corpus.tasks import Task, Work, by_length
 from tfnmt.data.examples import split_words
 from tfnmt.errors import UserError
 from tfnmt.text.brackets import from_brackets
-from tfnmt.training.model_directory import WEIGHTS, load_model
+from tfnmt.training.model_directory import load_model, model_files
 
 _SHARD_BATCHES = 50
 
@@ -25,8 +24,8 @@ class ClassifierTask(Task):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The weights."""
-        return (str(Path(self.model, WEIGHTS)),)
+        """Those of the model."""
+        return model_files(self.model, Classifier.tokenizer_names)
 
     @property
     def shard_lines(self) -> int:

@@ -46,6 +46,8 @@ def open_folder(folder: str | Path, task: Task, inputs: Sequence[Path]) -> Itera
         known = {} if before is None else before.inputs
         for path in inputs:
             _make_room(folder, path, known.get(path.name), now.inputs[path.name])
+            if (folder / path.name).exists():  # a kill has come after it was joined
+                _remove(folder / UNFINISHED / path.name)
         yield CorpusFolder(folder, inputs, task.shard_lines, record)
 
 
@@ -66,7 +68,16 @@ def _make_room(folder, path, before, now):
         logger.info("%s: has changed since it was read: it is done again", path)
         with file_errors(output, _WAY_OUT):
             output.unlink(missing_ok=True)
-            shutil.rmtree(folder / UNFINISHED / path.name, ignore_errors=True)
+            _problems(output).unlink(missing_ok=True)
+        _remove(folder / UNFINISHED / path.name)
+
+
+def _remove(shards):
+    """Remove the shards of a file. What stays would count as done."""
+    with file_errors(shards, _WAY_OUT), contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(shards)
+    with contextlib.suppress(OSError):  # others are still there
+        shards.parent.rmdir()
 
 
 class CorpusFolder:
@@ -138,9 +149,7 @@ class CorpusFolder:
         with atomic_write(output, _WAY_OUT) as file, create_lines(file) as joined:
             for part in parts:
                 joined.write(part.read_bytes())
-        shutil.rmtree(self.folder / UNFINISHED / name, ignore_errors=True)
-        with contextlib.suppress(OSError):  # others are still there
-            (self.folder / UNFINISHED).rmdir()
+        _remove(self.folder / UNFINISHED / name)
         self.unfinished = [path for path in self.unfinished if path.name != name]
 
 

@@ -31,6 +31,7 @@ class CorpusRecord(Configuration):
     """What was begun in an output folder."""
 
     task: dict[str, Any] = Field(description="all options of the task")
+    shard_lines: int | None = Field(None, description="lines of a shard; None in folders of versions up to 1.1")
     digests: tuple[str, ...] = Field(description="of the task's files, BLAKE2b", strict=False)
     inputs: dict[str, InputFile] = Field(description="by the name of the output")
 
@@ -39,6 +40,7 @@ class CorpusRecord(Configuration):
         """The record of a task that begins with these files now."""
         return cls(
             task={"kind": type(task).__name__, **task.model_dump(mode="json")},
+            shard_lines=task.shard_lines,
             digests=tuple(map(file_digest, task.files)),
             inputs={path.name: InputFile.of(path) for path in inputs},
         )
@@ -58,6 +60,7 @@ class CorpusRecord(Configuration):
             UserError: it is not the same task.
         """
         different = [key.replace("_", " ") for key, value in now.task.items() if self.task.get(key) != value]
+        different += ["size of shards"] * (self.shard_lines not in (None, now.shard_lines))
         different += ["content of the model's files"] * (self.digests != now.digests)
         if different:
             raise UserError(

@@ -17,7 +17,7 @@ class Task(Configuration, ABC):
     @property
     @abstractmethod
     def files(self) -> tuple[str, ...]:
-        """The files whose content decides what is written: weights and the like."""
+        """The files whose content decides what is written: those of models, and a shortlist."""
 
     @property
     @abstractmethod

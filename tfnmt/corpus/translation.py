@@ -1,16 +1,16 @@
 """Translating the lines of a corpus, exactly as `tfnmt translate` does."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from pydantic import Field
 
 from tfnmt.corpus.tasks import Task, Work
-from tfnmt.training.model_directory import WEIGHTS
+from tfnmt.training.model_directory import model_files
 from tfnmt.translation.formatting import formatted
 from tfnmt.translation.loading import load_searcher
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.streaming import WINDOW, truncated
+from tfnmt.translation.translator import Translator
 
 
 class TranslationTask(Task):
@@ -24,9 +24,9 @@ class TranslationTask(Task):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The weights, and the shortlist."""
-        weights = (str(Path(model, WEIGHTS)) for model in self.models)
-        return (*weights, self.shortlist) if self.shortlist else tuple(weights)
+        """Those of the models, and the shortlist."""
+        files = [file for model in self.models for file in model_files(model, Translator.tokenizer_names)]
+        return (*files, self.shortlist) if self.shortlist else tuple(files)
 
     @property
     def shard_lines(self) -> int:

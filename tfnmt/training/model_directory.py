@@ -69,6 +69,13 @@ class _InMemory(io.BytesIO):
         return WEIGHTS  # Keras checks the extension
 
 
+def model_files(directory: str | Path, tokenizer_names: tuple[str, ...]) -> tuple[str, ...]:
+    """The files that decide what a model says: its configuration, its tokenizers of these names, its weights."""
+    directory = Path(directory)
+    tokenizers = sorted(path for name in tokenizer_names for path in directory.glob(f"{name}.*"))
+    return tuple(str(path) for path in (directory / CONFIGURATION, *tokenizers, directory / WEIGHTS))
+
+
 def read_configuration(directory: str | Path, **classes: type[Configuration]) -> dict[str, Any]:
     """The configurations in config.json under these names, each of the class given.
 
