@@ -1,5 +1,5 @@
 import json
-from typing import Literal
+from typing import Annotated, Literal
 
 import pytest
 from pydantic import Field, ValidationError, model_validator
@@ -151,6 +151,21 @@ def test_json_round_trip_of_nested_configurations():
     plain = experiment.model_dump(mode="json")
     assert plain["model"]["widths"] == [1]
     assert from_json(Experiment, json.loads(json.dumps(plain))) == experiment
+
+
+def test_what_tables_and_lists_take_is_told():
+    class Of(Configuration):
+        table: dict[str, int]
+        rows: list[int]
+        pair: Annotated[tuple[int, int], Field(strict=False)] = (1, 2)
+
+    for key, value, allowed in (
+        ("table", 1, "an object"),
+        ("rows", 1, "a list"),
+        ("pair", 1, "an integer; several with commas between"),
+    ):
+        with pytest.raises(UserError, match=f"^{key}=1: allowed is {allowed}$"):
+            Of(**({"table": {}, "rows": []} | {key: value}))
 
 
 @pytest.mark.parametrize("values", [{"float32_products": ((2, 3), (4, 5))}, {"banned_words": ("a",)}, {}])

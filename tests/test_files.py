@@ -114,6 +114,11 @@ def test_what_is_open_for_reading_alone_is_one_line(tmp_path):
     assert (tmp_path / "file.txt").read_text() == "old"
 
 
+def test_an_error_without_words_is_told_by_its_name():
+    with pytest.raises(UserError, match=r"^x: cannot be written \(OSError\)"), file_errors("x"):
+        raise OSError
+
+
 def test_what_tensorflow_says_is_told_without_its_own_concerns():
     message = "{{function_node __wrapped__SaveV2}} /x/part-0; No space left on device [Op:SaveV2]\nmore"
     with pytest.raises(UserError) as caught, file_errors("x"):

@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -28,6 +29,15 @@ def test_it_binds_to_this_machine_alone_and_passes_errors_on(monkeypatch):
         assert ray.is_initialized(), "who has found it started leaves it so"
         ray.get(ray.remote(fail).remote())
     assert not ray.is_initialized()
+
+
+def test_of_errors_that_were_raised_from_one_another_the_last_is_told(monkeypatch):
+    """Which names the file; Ray's text has the causes before it."""
+    text = "ray::f()\nUserError: unknown key\n\nThe above was the cause:\n\nUserError: a/config.json: unknown key"
+    fake = SimpleNamespace(is_initialized=lambda: True, exceptions=SimpleNamespace(RayError=OSError))
+    monkeypatch.setattr("tfnmt.ray_start.import_ray", lambda: fake)
+    with pytest.raises(UserError, match=r"^a/config\.json: unknown key$"), ray_started():
+        raise OSError(text)
 
 
 def test_a_cluster_that_does_not_answer_is_told_at_once(monkeypatch):

@@ -17,7 +17,7 @@ import typing
 from collections.abc import Mapping
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError, model_validator
 from pydantic_core import core_schema
@@ -169,6 +169,8 @@ def _allowed(key, annotation, constraints):
         return f"{_allowed(key, _inner(annotation), constraints)}, or none"
     if typing.get_origin(annotation) is tuple:
         return f"{_allowed(key, _inner(annotation), constraints)}; several with commas between"
+    if typing.get_origin(annotation) is Annotated:
+        return _allowed(key, typing.get_args(annotation)[0], constraints)
     if typing.get_origin(annotation) is Literal:
         return "one of " + ", ".join(setting_text(choice) for choice in typing.get_args(annotation))
     for constraint in constraints:
@@ -178,9 +180,17 @@ def _allowed(key, annotation, constraints):
     if annotation is float and len(limits) == 2:
         (lower, low), (upper, high) = sorted(limits.items())
         return f"{low} {'<=' if lower == 'ge' else '<'} {key} {'<=' if upper == 'le' else '<'} {high}"
-    words = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
+    words = {
+        bool: "true or false",
+        int: "an integer",
+        float: "a number",
+        str: "text",
+        dict: "an object",
+        list: "a list",
+    }
     bounds = {"ge": "from", "gt": "over", "le": "to", "lt": "under"}
-    phrase = words.get(annotation, f"the fields of {annotation.__name__}")
+    kind = typing.get_origin(annotation) or annotation
+    phrase = words.get(kind, f"the fields of {kind.__name__}")
     return phrase + "".join(f" {bounds[name]} {limit}" for name, limit in limits.items())
 
 

@@ -113,7 +113,11 @@ def _descriptor(path):
 def _reason(error):
     """What the file system said, without what TensorFlow or HDF5 add around it."""
     if isinstance(error, tf.errors.OpError):
-        return error.message.splitlines()[0].partition(" [Op:")[0].rpartition("; ")[2]
+        return _first_line(error.message, error).partition(" [Op:")[0].rpartition("; ")[2]
     if error.errno is not None:
         return os.strerror(error.errno)
-    return str(error).splitlines()[0]
+    return _first_line(str(error), error)
+
+
+def _first_line(message, error):
+    return next(iter(message.splitlines()), type(error).__name__)

@@ -75,10 +75,10 @@ def ray_started(processors: int | None = None, object_store_bytes: int | None = 
         try:
             yield ray
         except ray.exceptions.RayError as error:
-            message = _MESSAGE.search(str(error))
-            if message is None:
+            messages = _MESSAGE.findall(str(error))
+            if not messages:
                 raise
-            raise UserError(message[1]) from error
+            raise UserError(messages[-1]) from error  # the others are causes of the last one
 
 
 def _address() -> str:

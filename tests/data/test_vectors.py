@@ -55,6 +55,7 @@ def test_every_kind_of_file_gives_the_same_matrix(tmp_path):
     [
         (["the 1 2", "a 1"], "line 2: 1 values after the word, but the first has 2"),
         (["the"], "line 1: 0 values"),
+        (["the\t1\t2"], "line 1: 0 values after the word; there are to be spaces between them"),
         (["the 1 2", "dog 1 x"], "line 2: the values after the word are not all numbers"),
         (["dog 1 nan"], "line 1: a value is not finite"),
         (["dog 1 1e39"], "line 1: a value is not finite"),

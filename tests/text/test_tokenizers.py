@@ -308,9 +308,10 @@ def test_a_missing_or_broken_file_is_named(tokenizer, tmp_path):
     asset.unlink()
     with pytest.raises(UserError, match=asset.name):
         load_tokenizer(tmp_path, "source")
-    (tmp_path / "source.json").write_text('{"kind": "wo')
-    with pytest.raises(UserError, match=r"source\.json"):
-        load_tokenizer(tmp_path, "source")
+    for text in ('{"kind": "wo', "[" * 100_000):
+        (tmp_path / "source.json").write_text(text)
+        with pytest.raises(UserError, match=r"source\.json"):
+            load_tokenizer(tmp_path, "source")
 
 
 @pytest.mark.parametrize("text", [b"\xe2\x02\x05<unk>", "\n\x02½".encode()])

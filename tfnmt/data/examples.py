@@ -34,7 +34,8 @@ class SentenceReader(NamedTuple):
     """Reads sentences that are written as binary trees in brackets, such as `( ( A dog ) runs )`."""
 
     parses: bool = True
-    """False: read the words only. Brackets are dropped without checking them; there need not be any."""
+    """False: read the words only. Brackets are dropped without checking them, and there need not be any,
+    but in SST, whose labels are on a tree."""
     broken_trees: Literal["error", "skip"] = "error"
     """Whether a tree that is broken or not binary is an error, or its example is skipped and counted."""
     brackets_as_words: bool = False

@@ -108,7 +108,9 @@ def _read_text(path: Path, vocabulary: Mapping[str, int]) -> Iterator[tuple[str,
         values = rest.count(" ") + 1 if rest else 0
         if size is None:
             size = values
-        if values < size or size == 0:
+        if size == 0:
+            raise UserError(f"{path}, line {number}: 0 values after the word; there are to be spaces between them")
+        if values < size:
             raise UserError(f"{path}, line {number}: {values} values after the word, but the first has {size}")
         if word in vocabulary and values == size:
             try:

@@ -71,7 +71,8 @@ class SubwordTokenizer(Tokenizer):
     ) -> "SubwordTokenizer":
         """Learns `vocabulary_size` pieces (including the four special ones) from `lines`, streamed.
 
-        For a joint vocabulary, chain the lines of both sides. Lines over 4,192 bytes are skipped.
+        For a joint vocabulary, chain the lines of both sides. SentencePiece skips lines over
+        4,192 bytes, and those with the character ▅.
 
         Args:
             model_type: "unigram" (Kudo 2018) or "bpe" (Sennrich et al. 2016).

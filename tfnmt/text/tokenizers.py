@@ -69,7 +69,7 @@ def load_tokenizer(directory: str | Path, name: str) -> Tokenizer:
         tokenizer = kind.from_asset(path.read_bytes(), options)
     except OSError as error:
         raise UserError(f"{path}: cannot read this part of a tokenizer: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, UserError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError, UserError) as error:
         raise UserError(f"{path}: this part of a tokenizer is broken: {error}") from error
     if tokenizer.vocabulary_size != size:
         raise UserError(

@@ -160,6 +160,8 @@ def _most_frequent(counts: Counter, vocabulary_size: int | None) -> list[str]:
     if vocabulary_size is not None:
         ranked = ranked[: max(0, vocabulary_size - len(SPECIAL_TOKENS))]
     if not ranked:
+        if not counts:
+            raise UserError("no words to learn: the text has none")
         raise UserError(
             f"no words to learn: the text has {len(counts)} and the vocabulary holds {vocabulary_size}, "
             "the four special words among them"

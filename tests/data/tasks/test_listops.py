@@ -152,6 +152,11 @@ def test_expressions_that_would_fill_the_memory():
     assert abs(np.mean(drawn) / _mean_words((4, 6), 4) - 1) < 0.1
 
 
+def test_expressions_that_would_take_too_long_to_count():
+    with pytest.raises(UserError, match="of 10,000 words, in 19 levels of up to 10,000 arguments: counting them takes"):
+        next(draw_lines(1, arguments=(2, 10_000), words=(5, 10_000)))
+
+
 def test_no_expression_twice_and_none_that_is_excluded():
     lines = list(islice(draw_lines(5), 300))
     texts = [line.split("\t")[1] for line in lines]

@@ -33,6 +33,8 @@ MAXIMUM_DEPTH = 20
 MAXIMUM_REPEATED_DRAWS = 100_000
 # Of expressions whose number of words is asked for: computing how probable each number is takes up to a minute then.
 MAXIMUM_WORDS = 10_000
+_LARGEST_COUNT = 2 * 10**11
+"""Products that this may take."""
 # Each level is a call within a call, of which Python allows a thousand.
 MAXIMUM_LEVELS = 200
 
@@ -139,12 +141,17 @@ def draw_lines(
 
     Raises:
         UserError: no new expression was found, or none has so many words; more than `MAXIMUM_WORDS` or `MAXIMUM_LEVELS`
-            are asked for, or expressions have more words on average.
+            are asked for, expressions have more words on average, or counting those of so many words takes too long.
     """
     if levels > MAXIMUM_LEVELS:
         raise UserError(f"{levels:,} levels: at most {MAXIMUM_LEVELS:,} can be asked for")
     if words and words[1] > MAXIMUM_WORDS:
         raise UserError(f"expressions of {words[1]:,} words: at most {MAXIMUM_WORDS:,} can be asked for")
+    if words and min(arguments[1], words[1]) * (levels + 1) * words[1] ** 2 > _LARGEST_COUNT:
+        raise UserError(
+            f"expressions of {words[1]:,} words, in {levels:,} levels of up to {arguments[1]:,} arguments: counting"
+            " them takes too long; ask for less of one of these"
+        )
     if not words and _mean_words(arguments, levels) > MAXIMUM_WORDS:  # some are far longer, and would fill the memory
         raise UserError(
             f"lists of {arguments[0]:,} to {arguments[1]:,} arguments in {levels:,} levels: expressions have over"
