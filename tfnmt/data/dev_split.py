@@ -6,6 +6,7 @@ are, and lines that are repeated never stand on both sides.
 
 import hashlib
 import heapq
+import itertools
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -39,7 +40,8 @@ def split_pairs(paths: Sequence[str | Path], number: int, directory: Path) -> tu
         return (line.split("\t")[0] for line in read_lines(paths[0]))
 
     limit = _limit(sources(), number, paths[0])
-    return _divide(paths, [(_digest(source) <= limit for source in sources()) for _ in paths], directory)
+    held_out = [(_digest(source) <= limit for source in sources()) for _ in paths]
+    return _divide(paths, [False for _ in paths], held_out, directory)
 
 
 def split_examples(
@@ -59,18 +61,10 @@ def split_examples(
 
     every = (line for path, header in zip(paths, headers, strict=True) for line in lines(path, header))
     limit = _limit(every, number, ", ".join(map(str, paths)))
-    chosen = [
-        _with_header(header, (_digest(line) <= limit for line in lines(path, header)))
-        for path, header in zip(paths, headers, strict=True)
+    held_out = [
+        (_digest(line) <= limit for line in lines(path, header)) for path, header in zip(paths, headers, strict=True)
     ]
-    return _divide(paths, chosen, directory)
-
-
-def _with_header(header: bool, chosen: Iterator[bool]) -> Iterator[bool | None]:
-    """None for a line that both parts get."""
-    if header:
-        yield None
-    yield from chosen
+    return _divide(paths, headers, held_out, directory)
 
 
 def _limit(keys: Iterator[str], number: int, name: str | Path) -> int:
@@ -100,21 +94,23 @@ def _digest(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
 
 
-def _divide(paths, chosen, directory):
-    """Write each file's lines to two files: those not chosen, and those chosen; in both where that is None."""
+def _divide(paths, headers, held_out, directory):
+    """Write each file's lines to two files, those to train on and those held out; a header to both."""
     divided: tuple[list[Path], list[Path]] = ([], [])
-    for number, (path, choices) in enumerate(zip(paths, chosen, strict=True), start=1):
+    for number, (path, header, choices) in enumerate(zip(paths, headers, held_out, strict=True), start=1):
         outputs = [directory / part / f"{number}-{Path(path).name}" for part in ("train", "dev")]
         counts = [0, 0]
         for output in outputs:
             with file_errors(output):
                 output.parent.mkdir(parents=True, exist_ok=True)
         with file_errors(directory), create_lines(outputs[0]) as training, create_lines(outputs[1]) as dev:
-            for line, choice in zip(read_lines(path), choices, strict=True):
-                for part, file in enumerate((training, dev)):
-                    if choice in (None, bool(part)):
-                        file.write(line.encode() + b"\n")
-                        counts[part] += choice is not None
+            lines, files = read_lines(path), (training, dev)
+            for line in itertools.islice(lines, int(header)):
+                for file in files:
+                    file.write(line.encode() + b"\n")
+            for line, choice in zip(lines, choices, strict=True):
+                files[choice].write(line.encode() + b"\n")
+                counts[choice] += 1
         logger.info("%s: %s lines to train on, %s held out", path, f"{counts[0]:,}", f"{counts[1]:,}")
         for paths_of_part, output, count in zip(divided, outputs, counts, strict=True):
             if count:  # a file may give no line to a part
