@@ -29,6 +29,7 @@ from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
 from tfnmt.files import file_digest
 from tfnmt.text.tokenizer_configuration import TextConfiguration
+from tfnmt.translation.search_configuration import SearchConfiguration
 
 SIZES = ("source_embedding_size", "target_embedding_size", "encoder_units", "attention_units")
 SMALL = ["--epochs", "2", "--set", "decoder_units=8", *(f"{name}=8" for name in SIZES), "batch_size=8"]
@@ -431,6 +432,12 @@ def test_options_of_a_search_that_change_nothing_are_told(options, told, caplog)
     add_translation_options(parser)
     search_configuration(parser.parse_args(list(map(str, options))))
     assert caplog.messages == told
+
+
+def test_options_of_a_search_have_the_defaults_of_its_configuration():
+    parser = CommandParser()
+    add_translation_options(parser)
+    assert search_configuration(parser.parse_args([])) == SearchConfiguration(scores=False)
 
 
 def test_a_model_is_not_compared_with_itself(model):
