@@ -7,6 +7,7 @@ each seed.
 
 import json
 import math
+import re
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
@@ -115,7 +116,7 @@ class Repetition:
         if not self.training or self.training[0] not in TRAININGS:
             raise UserError(f"after -- there should be one of {', '.join(TRAININGS)} and its options")
         for command in (self.training, *self.evaluations):
-            given = [word.split("=")[0] for word in command]
+            given = [re.sub("^--se?t?=", "", word).split("=")[0] for word in command]
             for option in ("--output", "--resume", "--model", "seed"):
                 # The parser of a command takes the beginning of an option for it.
                 if option in given or any(option.startswith(word) for word in given if word[:2] == "--" < word):

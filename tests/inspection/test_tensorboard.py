@@ -9,6 +9,7 @@ import tensorflow as tf
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import plugin_data_pb2
 
+import tfnmt
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.inspection import tensorboard as module
@@ -146,6 +147,16 @@ def test_word_vectors_and_sentence_summaries_are_projected(runs):
 def test_an_empty_dev_sentence_is_left_out_with_its_translation(tmp_path):
     summaries = TranslationSummaries(tmp_path, None, ["a", " ", "b"], ["x", "y", "z"])
     assert (summaries.sources, summaries.references) == (["a", "b"], ["x", "z"])
+
+
+def test_a_dev_set_without_words_has_neither_translations_nor_summaries(tmp_path):
+    model = tfnmt.load("sample-en-de", "translator")
+    summaries = TranslationSummaries(tmp_path, model, ["", " "], ["x", "y"])
+    summaries.set_model(model)
+    summaries.on_epoch_end(0)
+    summaries.on_train_end()
+    assert (tmp_path / "source_words_vectors.tsv").exists()
+    assert not (tmp_path / "sentence_summaries_vectors.tsv").exists()
 
 
 def test_settings_of_any_kind_can_be_shown():

@@ -175,6 +175,7 @@ def test_an_experiment_of_before_files_were_recorded_goes_on(commands, tmp_path)
         (["--", *TRAINING, "--outp=x"], "train-translator --output: leave it out"),
         (["--", *TRAINING, "--", *EVALUATION, "--mod", "x"], "evaluate-translator --model: leave it out"),
         (["--", *TRAINING, "--set", "seed=4"], "train-translator seed: leave it out"),
+        (["--", *TRAINING, "--set=seed=4"], "train-translator seed: leave it out"),
         (["--", *TRAINING, "--dry-run"], "train-translator --dry-run: leave it out, since nothing would be trained"),
         (["--", *TRAINING, "--", *EVALUATION, "--model=x"], "evaluate-translator --model: leave it out"),
         (

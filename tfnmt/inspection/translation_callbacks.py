@@ -57,7 +57,7 @@ class TranslationSummaries(SummaryCallback):
         super().__init__(directory)
         self.translator = model
         pairs = [pair for pair in zip(sources, references, strict=True) if pair[0].strip()][:PROJECTED_SENTENCES]
-        self.sources, self.references = map(list, zip(*pairs, strict=True))
+        self.sources, self.references = [source for source, _ in pairs], [reference for _, reference in pairs]
         self.graph_written = False
 
     def on_train_begin(self, logs: dict | None = None) -> None:
@@ -71,6 +71,8 @@ class TranslationSummaries(SummaryCallback):
 
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
         shown = self.sources[:TRANSLATED_SENTENCES]
+        if not shown:
+            return
         with averaged_weights(self.model):
             translations = self.translator.translate(shown, beam_size=1)
             matrices = self._attention(shown[:DRAWN_SENTENCES])
@@ -86,11 +88,11 @@ class TranslationSummaries(SummaryCallback):
 
     def on_train_end(self, logs: dict | None = None) -> None:
         model = self.translator
-        sentences = {"sentence": self.sources, "words": [len(source.split()) for source in self.sources]}
-        tables = {
-            "source_words": word_table(model.source_tokenizer, model.encoder.E.embeddings),
-            "sentence_summaries": (summary_vectors(model, self.sources), sentences),
-        }
+        tables = {"source_words": word_table(model.source_tokenizer, model.encoder.E.embeddings)}
+        if self.sources:
+            lengths = [len(source.split()) for source in self.sources]
+            columns: dict[str, list[Any]] = {"sentence": self.sources, "words": lengths}
+            tables |= {"sentence_summaries": (summary_vectors(model, self.sources), columns)}
         write_projector(self.directory, tables)
 
     def _attention(self, texts):

@@ -77,9 +77,10 @@ def compare_training(options: Namespace) -> dict[str, Any]:
     reset_peak_memory()  # from here on, as of the peer: of its model, what training adds
     memory = resident_memory()
     first_step, train = timed_fit(model, batches)
+    train()  # every shape once, before the clock runs
+    figures: dict[str, Any] = {"memory_growth": memory_growth(memory)}
     with beside(options, batches, model) as (peer, peer_figures):
-        train(), peer()  # every shape once, before the clock runs
-        figures = {"memory_growth": memory_growth(memory)}
+        peer()  # likewise
         figures |= measured({"ours": lambda: pairs / train(), "peer": peer}, options.rounds)
         figures |= peer_figures()
     figures |= share_of_matrix_rate(model, batches, figures)

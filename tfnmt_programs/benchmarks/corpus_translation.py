@@ -90,7 +90,10 @@ def _killed_twice(command, unfinished, shards):
     process = _start(command, stdout=subprocess.DEVNULL)
     with _ended_with_this(process):
         _wait_for_shards(process, unfinished, shards / 3)
-        os.kill(replicas(process.pid)[0], signal.SIGKILL)
+        found = replicas(process.pid)
+        if not found:
+            raise UserError("translate-corpus has no replica that could be killed")
+        os.kill(found[0], signal.SIGKILL)
         _wait_for_shards(process, unfinished, 2 * shards / 3)
         process.kill()
         process.communicate()

@@ -16,6 +16,8 @@ from tfnmt_programs.benchmarks.tree_batches import VOCABULARY_SIZE, equally_long
 from tfnmt_programs.benchmarks.untrained import placeholder_tokenizer
 from tfnmt_programs.measuring import median_seconds, memory_growth, reset_peak_memory, resident_memory
 
+SHORTEST = 2
+"""Words of the sentences whose memory does not count."""
 Row = tuple[int, float, int]
 """Words in each sentence, seconds of a training step, bytes of memory that it takes."""
 
@@ -34,8 +36,8 @@ def growth(encoder: str, lengths: Sequence[int], pairs: int = 16, units: int = 6
         repetitions: steps of each length that are timed.
 
     Returns:
-        A row for each length: the median time of a step, and by how many bytes the process has grown at most since
-        before the first.
+        A row for each length: the median time of a step, and by how many bytes the process has grown at most since it
+        trained on sentences of `SHORTEST` words.
 
     Raises:
         UserError: the process dies.
@@ -50,7 +52,7 @@ def growth(encoder: str, lengths: Sequence[int], pairs: int = 16, units: int = 6
 def _rows(encoder, lengths, pairs, units, repetitions):
     sizes = {"units": units, "tracker_units": max(1, units // 2), "embedding_size": units, "head_units": units}
     model = our_model(Namespace(encoder=encoder, **sizes), placeholder_tokenizer(VOCABULARY_SIZE), micro_batches=1)
-    timed_fit(model, equally_long_batches(2 * pairs * lengths[0], lengths[0], 1, SEED))  # traced
+    timed_fit(model, equally_long_batches(2 * pairs * SHORTEST, SHORTEST, 1, SEED))  # traced
     before = resident_memory()
     rows = []
     for length in lengths:

@@ -10,6 +10,8 @@ What that Python needs, beside NumPy:
 
 import contextlib
 import json
+import os
+import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -64,7 +66,13 @@ class PeerProcess:
         try:
             with open(self.log, "wb") as log:
                 self.process = subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    text=True,
+                    env=os.environ | {"TMPDIR": self.folder.name},  # so that its files go with the folder
+                    start_new_session=True,
                 )
         except OSError as error:
             self.folder.cleanup()
@@ -74,7 +82,8 @@ class PeerProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)  # what it has started, too
         self.process.communicate()
         self.folder.cleanup()
 

@@ -15,7 +15,7 @@ from tfnmt.errors import UserError
 from tfnmt.text.brackets import to_brackets
 from tfnmt.text.tokenizers import WordTokenizer
 from tfnmt_programs.benchmarks.tree_batches import SNLI_LENGTHS, random_lengths, random_transitions
-from tfnmt_programs.measuring import memory_growth, resident_memory
+from tfnmt_programs.measuring import memory_growth, reset_peak_memory, resident_memory
 
 DIFFERENT = 20_000
 """Pairs of a generated file that differ; further ones are the same again."""
@@ -55,6 +55,7 @@ def reading_speed(path: str | Path, task: str, batch_size: int, batches: int) ->
     Raises:
         UserError: the first batch is the only one.
     """
+    reset_peak_memory()
     before, start = resident_memory(), time.perf_counter()
     examples = ExampleDataset(TASKS[task], path)
     checked = time.perf_counter()

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from tfnmt.commands.server_process import ServerProcess, server_process
+from tfnmt.errors import UserError
 from tfnmt_programs.asking import rest_asker
 from tfnmt_programs.soak.traffic import Tally, good_client
 
@@ -34,7 +35,8 @@ def server_times(
         "start_seconds", from the start of the command to all models ready;
         "idle_stop_seconds" and "idle_stop_seconds_most", from SIGTERM to the end, without requests;
         "stop_seconds" and "stop_seconds_most", under load; "longest_request_seconds" of that load;
-        "lost", how many requests sent before SIGTERM were not answered, or wrongly, in all rounds.
+        "right", how many requests were answered rightly, and "lost", how many sent before SIGTERM were not answered, or
+        wrongly, in all rounds.
     """
     imports, starts, idle, loaded = [], [], [], []
     tally = Tally(lambda: None)
@@ -70,7 +72,10 @@ def _stop(server: ServerProcess) -> float:
     """SIGTERM; the seconds until the server has ended."""
     begin = time.monotonic()
     server.process.terminate()
-    server.process.wait(120)
+    try:
+        server.process.wait(120)
+    except subprocess.TimeoutExpired:
+        raise UserError("the server has not ended 120 seconds after SIGTERM") from None
     return time.monotonic() - begin
 
 

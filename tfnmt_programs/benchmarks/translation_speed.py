@@ -7,10 +7,11 @@ memory is read. (Matrices that fit into the processor's cache are read faster: t
 
 The others have random weights, JoeyNMT and Marian in the same sizes, CTranslate2 in those of a small Transformer. They
 are given the same batches as ids, and take as many steps for each batch as our longest translation in it has words
-(Marian: as many for all batches together); they have no text to tokenize and to write. With trained weights JoeyNMT's
-greedy search takes as many steps. Its beam search would take more, until all K hypotheses of the last sentence are
-finished. All but JoeyNMT's greedy search remove finished sentences from the batch, as ours does, but with random
-weights none finishes: with `preset` neither does in ours, and all sides have the same work.
+(Marian: as many for all batches together); they have no text to tokenize and to write. Marian alone gets text, a word
+for each id, makes batches of as many sentences itself, and writes text. With trained weights JoeyNMT's greedy search
+takes as many steps. Its beam search would take more, until all K hypotheses of the last sentence are finished. All but
+JoeyNMT's greedy search remove finished sentences from the batch, as ours does, but with random weights none finishes:
+with `preset` neither does in ours, and all sides have the same work.
 """
 
 import dataclasses

@@ -189,14 +189,13 @@ def cost_of_shapes(
     status, answer = _request(server, "POST", path, body(["( a b )"]))
     if status != 200:
         raise UserError(f"{path} {signature}: {answer}")
-    memory = resident_memory(process)
 
     def cost(shape):
         request = body(shape.texts(trees))
         if len(request) > LARGEST_BODY:
             return None
         reset_peak_memory(process)
-        start = processor_seconds(process)
+        memory, start = resident_memory(process), processor_seconds(process)
         if _request(server, "POST", path, request)[0] != 200:
             return None
         return Cost(processor_seconds(process) - start, memory_growth(memory, process))

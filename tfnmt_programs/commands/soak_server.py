@@ -40,5 +40,6 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         )
         figures = soak_server(servable, arguments.minutes, arguments.clients, arguments.seed)
     print_figures(figures, arguments.json, output)
-    if any(figures[name] for name in ("lost", "mixed", "server_errors", "server_errors_to_rude")):
+    failures = "lost", "mixed", "server_errors", "server_errors_to_rude", "rude_unanswered", "stop_status"
+    if any(figures[name] for name in failures):
         raise SystemExit(1)

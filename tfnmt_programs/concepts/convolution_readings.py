@@ -47,7 +47,7 @@ def show() -> tuple[Figure, str]:
     noisy = true + random.normal(0, 0.5, 200)
     smooth = moving_average(noisy, bell(width))
     middle = slice(width // 2, -(width // 2))
-    before, after = np.std(noisy[middle] - true[middle]), np.std(smooth - true[middle])
+    before, after = (np.sqrt(np.mean((each - true[middle]) ** 2)) for each in (noisy[middle], smooth))
 
     figure = new_figure(11, 5.6)
     series, drops = figure.subfigures(2, 1)
@@ -55,7 +55,7 @@ def show() -> tuple[Figure, str]:
     average.plot(place, noisy, ".", color="grey", markersize=4, label="a noisy series")
     average.plot(place, true, ":", color=BLACK, label="the same without noise")
     average.plot(place[middle], smooth, color=ORANGE, linewidth=2, label=f"moving average of {width} values")
-    title = f"a moving average: standard error {before:.2f} before, {after:.2f} after"
+    title = f"a moving average: root mean square error {before:.2f} before, {after:.2f} after"
     average.set(title=title, xlabel="time", ylim=(-1.6, 3.7))
     average.legend(fontsize=8, ncols=3, loc="upper center")
     weights.bar(np.arange(width) - width // 2, bell(width), color=BLUE)

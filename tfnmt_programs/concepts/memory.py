@@ -63,7 +63,7 @@ def show(lengths: Sequence[int] = LENGTHS, steps: int = STEPS) -> tuple[Figure, 
         axes.plot(lengths, right, color=color, marker=marker, label=label)
         said.append(f"{label}: " + ", ".join(f"{share:.0%} over {n}" for n, share in zip(lengths, right, strict=True)))
     axes.axhline(0.5, color="grey", linestyle=":", label="chance")
-    axes.set(xscale="log", xlabel="steps between reading and asking", ylabel="new sequences right", ylim=(0.4, 1.03))
+    axes.set(xscale="log", xlabel="steps of a sequence", ylabel="new sequences right", ylim=(0.4, 1.03))
     axes.set_xticks(list(lengths), [str(length) for length in lengths])
     axes.minorticks_off()
     axes.grid(alpha=0.3)

@@ -22,6 +22,7 @@ def bleu_by_length(
 
     Args:
         boundaries: a bucket ends with each of these numbers of source words (between spaces); one more has the rest.
+            Empty sentences are in the first.
         tokenize: sacrebleu's tokenization.
 
     Returns:
@@ -29,11 +30,11 @@ def bleu_by_length(
     """
     rows = []
     ends = [*boundaries, float("inf")]
-    for first, last in zip([1, *(end + 1 for end in boundaries)], ends, strict=True):
+    for first, last in zip([0, *(end + 1 for end in boundaries)], ends, strict=True):
         chosen = [i for i, source in enumerate(sources) if first <= len(source.split()) <= last]
         if chosen:
             hypotheses, right = ([texts[i] for i in chosen] for texts in (translations, references))
-            label = f"{first}–{last}" if last != float("inf") else f"{first} and more"
+            label = f"{max(1, first)}–{last}" if last != float("inf") else f"{first} and more"
             rows.append((label, len(chosen), translation_scores(hypotheses, right, tokenize)["bleu"]))
     return rows
 

@@ -77,7 +77,7 @@ def escape_step(path: np.ndarray, distance: float = 1.0) -> int | None:
 
 
 def paths(steps: int = 400) -> dict[str, np.ndarray]:
-    """The path of each optimizer, all with the same learning rate, by name."""
+    """The path of each optimizer by name, all but Adadelta with the same learning rate."""
     return {name: descend(optimizer, steps) for name, optimizer in optimizers(0.02, 0.02).items()}
 
 

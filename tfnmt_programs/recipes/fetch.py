@@ -43,12 +43,15 @@ def obtain(file: PublishedFile, folder: Path, given: Path | None = None, mirror:
         return path
     with file_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)  # a link to what is not there any more, or something else
+        if path.is_symlink():  # to what is not there any more, or something else
+            path.unlink()
     if given is not None:
         for found in (given / file.name, given / path.name):
             if found.exists():
                 _require(file, found)
-                path.symlink_to(found.resolve())
+                with file_errors(path):
+                    path.unlink(missing_ok=True)
+                    path.symlink_to(found.resolve())
                 return path
     source = path
     if mirror is not None:
@@ -56,6 +59,8 @@ def obtain(file: PublishedFile, folder: Path, given: Path | None = None, mirror:
     elif file.url is not None:
         source = _fetch_published(file, path)
     else:
+        if path.exists():
+            _require(file, path)
         raise UserError(f"{file.name}: is published nowhere as it is; name a folder that has it: --data DIR")
     try:
         _require(file, path)

@@ -19,7 +19,7 @@ def draw_curves(runs: Sequence[Run]) -> Figure:
     Args:
         runs: with a history each.
     """
-    every = dict.fromkeys(name for run in runs for name in run.history[-1] if name not in NO_MEASURES)
+    every = dict.fromkeys(name for run in runs for row in run.history for name in row if name not in NO_MEASURES)
     measures = list(dict.fromkeys(name.removeprefix("dev_") for name in every))
     rows = -(-len(measures) // COLUMNS)
     figure = new_figure(3.6 * min(COLUMNS, len(measures)), 2.6 * rows + 0.4)
@@ -30,7 +30,7 @@ def draw_curves(runs: Sequence[Run]) -> Figure:
         for i, run in enumerate(runs):
             style = _style(i)
             _draw_line(axes, run, f"dev_{measure}", **style)
-            _draw_line(axes, run, measure, **style | {"linestyle": ":", "marker": None})
+            _draw_line(axes, run, measure, **style | {"linestyle": ":", "markersize": 2})
         axes.set_title(measure.replace("_", " "), fontsize=10)
         axes.grid(alpha=0.3)
         axes.xaxis.get_major_locator().set_params(integer=True)

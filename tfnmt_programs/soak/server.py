@@ -57,13 +57,14 @@ def soak_server(servable: Path, minutes: float, clients: int, seed: int) -> dict
 
     Returns:
         "right", "lost" (no answer, or a part of one), "mixed" (another sentence's answer) and "server_errors" (5xx) of
-        good requests; "rude" and "server_errors_to_rude"; "refused_after_stop", of requests sent after SIGTERM;
-        "version_changes"; "throughput", of good clients beside rude ones over that without;
-        "memory_mb_first_minute", "memory_mb_last_minute" and "memory_ratio"; "stop_seconds", from SIGTERM to the
-        server's end, and "longest_request_seconds"; "problems", the first of each kind.
+        good requests; "rude", "server_errors_to_rude" and "rude_unanswered" in the client's time; "refused_after_stop",
+        of requests sent after SIGTERM; "version_changes"; "throughput", of good clients beside rude ones over that
+        without; "memory_mb_first_minute", "memory_mb_last_minute" and "memory_ratio"; "stop_seconds", from SIGTERM to
+        the server's end, "stop_status", its status then, and "longest_request_seconds"; "problems", the first of each
+        kind.
 
     Raises:
-        UserError: there is no such servable, or the server does not start.
+        UserError: there is no such servable, the server does not start or does not end, or nothing was measured.
     """
     versions = version_numbers(servable)
     if not versions:
@@ -101,22 +102,33 @@ class _Soak:
         self.tally = Tally(lambda: self.stopped)
         self.end = threading.Event()
         self.memory: list[tuple[float, float]] = []
+        self.failures: list[BaseException] = []
+        """What ended a thread before its time."""
         self.rude_clients = max(1, clients // 8)
         self.good = [self._good(answers, i) for i in range(clients - self.rude_clients)]
 
     def _good(self, answers, i):
         make, url = ((rest_asker, self.server.rest_url), (grpc_asker, self.server.grpc_url))[i % 2]
         ask = make(urlsplit(url).netloc, self.folder.name)
-        return threading.Thread(target=good_client, args=(ask, answers, self.seed + i, self.tally, self.end))
+        return self._thread(good_client, ask, answers, self.seed + i, self.tally, self.end)
 
     def _rude(self, i):
         generator = random.Random(self.seed + 1000 + i)
         rude = Rude(self.server.rest_url, self.server.grpc_url, self.folder.name, generator)
-        return threading.Thread(target=rude_client, args=(rude, self.tally, RUDE_SHARE, self.end))
+        return self._thread(rude_client, rude, self.tally, RUDE_SHARE, self.end)
+
+    def _thread(self, target, *arguments):
+        def run() -> None:
+            try:
+                target(*arguments)
+            except BaseException as failure:
+                self.failures.append(failure)
+
+        return threading.Thread(target=run)
 
     def run(self, seconds: float) -> dict[str, Any]:
         """All of it; the figures of `soak_server`."""
-        watching = [threading.Thread(target=each) for each in (self._watch_memory, self._change_versions)]
+        watching = [self._thread(each) for each in (self._watch_memory, self._change_versions)]
         rude = [self._rude(i) for i in range(self.rude_clients)]
         start = time.monotonic()
         for thread in [*watching, *self.good]:
@@ -131,6 +143,8 @@ class _Soak:
             self.end.set()
         for thread in [*watching, *rude, *self.good]:
             thread.join()
+        if self.failures:
+            raise self.failures[0]
         if calm == 0:
             raise UserError("no right answer before the other clients came: give it more --minutes")
         return self._figures(start, disturbed / calm, stop_seconds)
@@ -192,13 +206,14 @@ class _Soak:
         counts = self.tally.counts
         first = _median_memory(self.memory, start, start + 60)
         last = _median_memory(self.memory, self.stopped - 60, self.stopped)
-        names = ("right", "lost", "mixed", "server_errors", "rude", "server_errors_to_rude")
+        names = ("right", "lost", "mixed", "server_errors", "rude", "server_errors_to_rude", "rude_unanswered")
         return {name: counts[name] for name in (*names, "refused_after_stop", "version_changes")} | {
             "throughput": throughput,
             "memory_mb_first_minute": first,
             "memory_mb_last_minute": last,
             "memory_ratio": last / first,
             "stop_seconds": stop_seconds,
+            "stop_status": self.server.process.returncode,
             "longest_request_seconds": self.tally.longest,
             "problems": self.tally.problems,
         }

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import grpc
 
-from tfnmt_programs.asking import SERVER_ERRORS, RefusedError, ServerError
+from tfnmt_programs.asking import SERVER_ERRORS, TIMEOUT, RefusedError, ServerError
 from tfnmt_programs.soak.rude import Rude
 
 # The errors of an asker where there is no answer, or a part of one.
@@ -93,6 +93,8 @@ def rude_client(rude: Rude, tally: Tally, share: float, end: threading.Event) ->
         except (OSError, http.client.HTTPException) as error:
             status = type(error).__name__
         tally.count("rude")
+        if status in ("TimeoutError", "DEADLINE_EXCEEDED"):
+            tally.unanswered(sent, "rude_unanswered", f"{kind}: no answer in {TIMEOUT} s")
         if str(status).startswith("5") or status in (code.name for code in SERVER_ERRORS):
             tally.unanswered(sent, "server_errors_to_rude", f"{kind}: {status}")
     rude.close()

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.processes import wait_until
 from tfnmt.errors import UserError
 from tfnmt_programs.benchmarks import peer_process
 from tfnmt_programs.benchmarks.peer_process import PEERS, PeerProcess
@@ -29,6 +30,22 @@ def test_a_worker_that_ends_says_why(tmp_path, monkeypatch):
             peer.ask()
     with pytest.raises(UserError, match="nowhere/python: No such file or directory; name a Python"):
         PeerProcess(tmp_path / "nowhere" / "python", "worker.py", {}, [])
+
+
+def test_nothing_of_a_worker_stays(tmp_path, monkeypatch):
+    """Neither what it has started nor its files."""
+    monkeypatch.setattr(peer_process, "PEERS", tmp_path)
+    (tmp_path / "worker.py").write_text("""
+import json, subprocess, sys, tempfile
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+print(json.dumps([child.pid, tempfile.mkdtemp()]), flush=True)
+sys.stdin.read()
+""")
+    with PeerProcess(sys.executable, "worker.py", {}, []) as peer:
+        child, folder = peer.answer()
+        assert Path(folder).is_dir() and Path(f"/proc/{child}").exists()
+    assert not Path(folder).exists()
+    wait_until(lambda: not Path(f"/proc/{child}").exists() or " Z " in Path(f"/proc/{child}/stat").read_text())
 
 
 def test_a_worker_gets_settings_and_batches_and_answers(tmp_path, monkeypatch):

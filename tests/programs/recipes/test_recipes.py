@@ -141,6 +141,26 @@ def test_files_in_a_folder_are_not_fetched(tmp_path, name):
         obtain(published(CONTENT), tmp_path / "data", given)
 
 
+def test_a_file_of_the_users_that_is_another_stays(tmp_path):
+    own = tmp_path / "set" / "file.txt"
+    own.parent.mkdir()
+    own.write_bytes(b"my own")
+    for given in (tmp_path, None):
+        with pytest.raises(UserError, match=r"file\.txt: is not set/file\.txt as it was .* \(SHA-256 "):
+            obtain(published(CONTENT), tmp_path, given)
+    assert own.read_bytes() == b"my own"
+
+
+def test_what_a_link_leads_to_stays(server, tmp_path):
+    for name, content in (("own", b"my own"), ("published", CONTENT)):
+        (server.folder / name).write_bytes(content)
+    path = tmp_path / "set" / "file.txt"
+    path.parent.mkdir()
+    path.symlink_to(server.folder / "own")
+    assert obtain(published(CONTENT, url=f"{server.url}/published", lines=30000), tmp_path).read_bytes() == CONTENT
+    assert (server.folder / "own").read_bytes() == b"my own"
+
+
 def test_files_are_taken_from_what_is_published(server, tmp_path):
     with zipfile.ZipFile(server.folder / "set.zip", "w") as archive:
         archive.writestr("in/file.txt", CONTENT)

@@ -1,5 +1,6 @@
 """The soak of a server; what its clients count is in test_traffic.py."""
 
+import contextlib
 import os
 import subprocess
 import threading
@@ -45,6 +46,32 @@ def test_a_soak_too_short_to_measure_memory_is_one_line():
     with pytest.raises(UserError, match="^no measurement of the server's memory: give it more --minutes$"):
         server._median_memory([(1.0, 100.0)], 2.0, 3.0)
     assert server._median_memory([(1.0, 100.0), (2.0, 200.0), (3.0, 300.0)], 2.0, 3.0) == 250.0
+
+
+def test_what_ends_a_thread_before_its_time_is_told(monkeypatch):
+    soak = server._Soak(SimpleNamespace(rest_url="http://h:1", grpc_url="grpc://h:2"), Path("m"), [], 2, 1)
+    soak.good = []
+    monkeypatch.setattr(soak, "_watch_memory", lambda: None)
+    monkeypatch.setattr(soak, "_rude", lambda _: threading.Thread())
+    monkeypatch.setattr(soak, "_rate_until", lambda _: 1.0)
+    monkeypatch.setattr(soak, "_stop", lambda: 0.0)
+
+    def fails():
+        raise OSError("no versions")
+
+    monkeypatch.setattr(soak, "_change_versions", fails)
+    with pytest.raises(OSError, match="^no versions$"):
+        soak.run(1)
+
+
+@pytest.mark.parametrize("name", ["lost", "stop_status", "rude_unanswered", None])
+def test_the_status_of_a_soak(name, monkeypatch, tmp_path):
+    figures = dict.fromkeys(
+        ("lost", "mixed", "server_errors", "server_errors_to_rude", "rude_unanswered", "stop_status"), 0
+    )
+    monkeypatch.setattr(server, "soak_server", lambda *_: figures | ({name: -6} if name else {}))
+    with pytest.raises(SystemExit, match="1") if name else contextlib.nullcontext():
+        call("soak-server", "--model", "m", "--models", tmp_path)
 
 
 def test_a_soak_too_short_for_a_right_answer_is_one_line(monkeypatch):

@@ -1,12 +1,15 @@
 """What clients count: answers that are right, wrong, missing, or refused because the server was asked to stop."""
 
+import random
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from tfnmt_programs.asking import ServerError
-from tfnmt_programs.soak.traffic import Tally, good_client
+from tfnmt_programs.soak.rude import Rude
+from tfnmt_programs.soak.traffic import Tally, good_client, rude_client
 
 ANSWERS = [("one", "eins"), ("two", "zwei"), ("three", "drei")]
 
@@ -55,6 +58,33 @@ def test_answers_to_other_sentences_are_mixed(asked):
 )
 def test_what_is_not_answered_before_the_stop_is_counted(asked, error, count):
     assert asked(failing(error)).counts == {count: 20}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "counts"),
+    [
+        (400, {}),
+        (None, {}),
+        (503, {"server_errors_to_rude": 1}),
+        ("INTERNAL", {"server_errors_to_rude": 1}),
+        (TimeoutError(), {"rude_unanswered": 1}),
+        ("DEADLINE_EXCEEDED", {"rude_unanswered": 1}),
+        (ConnectionResetError(), {}),
+    ],
+)
+def test_what_rude_requests_get(outcome, counts):
+    end = threading.Event()
+
+    def ask():
+        end.set()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    tally = Tally(lambda: None)
+    kinds = dict.fromkeys(Rude.KINDS, ask)
+    rude_client(SimpleNamespace(generator=random.Random(1), close=lambda: None, **kinds), tally, 1.0, end)
+    assert tally.counts == {"rude": 1, **counts}
 
 
 def test_what_was_sent_after_the_stop_may_be_refused(asked):

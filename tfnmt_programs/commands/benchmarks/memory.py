@@ -18,7 +18,7 @@ def add_options(parser: CommandParser) -> None:
         choices=ENCODERS,
         help="train a classifier of the task snli, on its sample corpus, rather than a translator",
     )
-    parser.add_argument("--epochs", type=positive, default=10, metavar="N", help="of the run (default: 10)")
+    parser.add_argument("--epochs", type=positive, metavar="N", help="the same as --set epochs=N (default: 10)")
     parser.add_argument("--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="change the preset")
     add_parallel_files(parser)
 
@@ -30,7 +30,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     from tfnmt_programs.benchmarks.training_memory import training_memory
 
     files = chosen_parallel_files(arguments)
-    settings = [*arguments.set, f"epochs={arguments.epochs}"]
+    settings = ["epochs=10", *arguments.set] + ([f"epochs={arguments.epochs}"] if arguments.epochs else [])
     if arguments.encoder is None:
         preset = find_preset(arguments.preset).override(settings)
     elif any(files):

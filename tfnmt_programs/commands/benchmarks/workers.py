@@ -19,7 +19,7 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument("--model", default="translator", choices=MODELS, metavar="M", help=f"of {', '.join(MODELS)}")
     parser.add_argument("--preset", default="tiny", metavar="P", help="what is trained (default: tiny)")
     parser.add_argument("--workers", type=positive, default=2, metavar="N", help="how many (default: 2)")
-    parser.add_argument("--steps", type=positive, default=200, metavar="N", help="of each training (default: 200)")
+    parser.add_argument("--steps", type=positive, metavar="N", help="the same as --set steps=N (default: 200)")
     parser.add_argument("--dropout", action="store_true", help="as in the preset, rather than none")
     parser.add_argument("--pinned", action="store_true", help="one processor for each process, to compare the speed")
     parser.add_argument("--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="change the preset")
@@ -31,10 +31,11 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     from tfnmt_programs.benchmarks.several_workers import compare_workers
 
     kind = "translator" if arguments.model == "translator" else "classifier"
-    settings = [f"steps={arguments.steps}", "selection=loss", "checkpoint_steps=100000"]
+    settings = ["steps=200", "selection=loss", "checkpoint_steps=100000"]
     if kind == "classifier":
         settings += ["task=snli", f"encoder={arguments.model}"]
     settings += ([] if arguments.dropout else NO_DROPOUT[kind]) + arguments.set
+    settings += [f"steps={arguments.steps}"] if arguments.steps else []
     if arguments.records is not None:
         raise UserError("--records: the workers read text; give --source and --target")
     if any(chosen_parallel_files(arguments)) and kind == "classifier":
@@ -46,5 +47,6 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         "settings": settings,
         "files": files if arguments.source else None,
     }
-    figures = {"model": arguments.model, "preset": arguments.preset, "steps": arguments.steps}
+    *_, steps = (setting.partition("=")[2] for setting in settings if setting.startswith("steps="))
+    figures = {"model": arguments.model, "preset": arguments.preset, "steps": int(steps)}
     return figures | compare_workers(what, arguments.workers, arguments.pinned)
