@@ -185,6 +185,10 @@ def test_lengths_that_the_epochs_never_reach_are_told(files, tmp_path, caplog):
         tmp_path, small("encoder=bag", "epochs=2", "first_length=4", "growing_epochs=50", "warmup_steps=0"), *files
     )
     assert caplog.messages == ["examples of more than 4 words are never trained on: growing_epochs=50, epochs=2"]
+    caplog.clear()
+    settings = "encoder=bag", "epochs=50", "steps=1", "first_length=4", "growing_epochs=50", "warmup_steps=0"
+    train_classifier(tmp_path / "steps", small(*settings), *files)
+    assert caplog.messages == ["examples of more than 4 words are never trained on: growing_epochs=50, epochs=1"]
 
 
 def test_a_model_of_the_other_kind_is_an_error(files, tmp_path):

@@ -1,7 +1,5 @@
 """Settings that change nothing are told, and only these."""
 
-from types import SimpleNamespace
-
 import keras
 import numpy as np
 import pytest
@@ -10,7 +8,7 @@ from tfnmt.classification.classifier import Classifier
 from tfnmt.classification.configuration import OF_ENCODERS, ClassifierConfiguration
 from tfnmt.classification.encoders import ENCODERS
 from tfnmt.classification.presets import CLASSIFIER_PRESETS
-from tfnmt.commands.training_options import warn_of_unreached
+from tfnmt.commands.training_options import warn_of_unprofiled
 from tfnmt.commands.unused_settings import warn_of_unused_settings
 from tfnmt.data.batching_configuration import ExamplesConfiguration
 from tfnmt.text.tokenizer_configuration import TextConfiguration
@@ -90,11 +88,14 @@ def test_keys_of_parsers_and_of_the_head():
     assert "activation" not in ClassifierConfiguration(encoder="cnn", head_layers=0).without_effect()
 
 
-def test_steps_to_profile_that_a_run_did_not_reach_are_told(logged):
-    for last_step in (19, 20):
-        warn_of_unreached((20, 30), SimpleNamespace(steps=last_step))
-    warn_of_unreached(None, SimpleNamespace(steps=1))
-    assert logged() == ["--profile-steps 20-30: the run ended after step 19"]
+def test_steps_to_profile_that_a_run_did_not_come_through_are_told(logged):
+    for before, after in ((0, 19), (0, 20), (19, 40), (20, 40)):
+        warn_of_unprofiled((20, 30), before, after)
+    warn_of_unprofiled(None, 0, 1)
+    assert logged() == [
+        "--profile-steps 20-30: the run ended after step 19",
+        "--profile-steps 20-30: the run went on after step 20",
+    ]
 
 
 def test_only_settings_that_are_given_are_told(logged):

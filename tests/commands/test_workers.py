@@ -94,13 +94,15 @@ def test_workers_that_start_again_resume(again, tmp_path, monkeypatch):
     (tmp_path / "checkpoints").mkdir()
     (tmp_path / "checkpoints" / "step-5.index").touch()
     seen = []
-    given = options(output=str(tmp_path), workers=2, vectors="glove.txt", words=["test.txt"])
+    of_run = {"vectors": "glove.txt", "words": ["test.txt"], "set": ["embedding_size=9"], "epochs": "3", "steps": None}
+    given = options(output=str(tmp_path), workers=2, **of_run)
     workers._in_worker(seen.append, given, again)
     (arguments,) = seen
     assert arguments.strategy == "multiworker"
     assert (arguments.vectors, arguments.words) == ((None, None) if again else ("glove.txt", ["test.txt"]))
     if again:
         assert (arguments.resume, arguments.output, arguments.preset) == (str(tmp_path), None, None)
+        assert (arguments.set, arguments.epochs, arguments.steps) == ([], None, None)
     else:
         assert (arguments.resume, arguments.output, arguments.preset) == (None, str(tmp_path), "tiny")
 

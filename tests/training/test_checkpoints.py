@@ -1,5 +1,7 @@
 """Checkpoints: that they hold everything, that broken ones do no harm, and that a full disk leaves the old ones."""
 
+import errno
+import os
 import shutil
 from pathlib import Path
 
@@ -78,6 +80,31 @@ def test_a_passing_one_goes_with_the_next_and_takes_no_place(tmp_path):
     progress.steps = 5
     checkpoints.save()
     assert files(tmp_path) == pair(4) + pair(5)
+
+
+def test_a_passing_one_is_known_as_such_by_a_run_that_goes_on(tmp_path):
+    _, progress, checkpoints = new_run(tmp_path)
+    for progress.steps, passing in ((1, False), (2, False), (3, True)):
+        checkpoints.save(passing)
+    _, progress, checkpoints = new_run(tmp_path)
+    assert checkpoints.restore()
+    progress.steps = 4
+    checkpoints.save()
+    assert files(tmp_path) == pair(2) + pair(4)
+
+
+def test_a_disk_that_is_full_leaves_a_checkpoint_of_the_same_step(tmp_path, monkeypatch):
+    model, _, checkpoints = new_run(tmp_path)
+    save(tmp_path, 3, 4)
+    assert checkpoints.restore()
+
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(checkpoints.checkpoint, "write", full)
+    with pytest.raises(UserError, match="step-4: cannot be written"):
+        checkpoints.save()
+    assert files(tmp_path) == pair(3) + pair(4)
 
 
 def test_there_may_be_none(tmp_path):

@@ -91,9 +91,18 @@ def test_workers_are_told_of_a_signal_and_waited_for(told, tmp_path, monkeypatch
         ended.append(told.event.wait(60))
 
     monkeypatch.setattr(ray_workers, "_fit", fit)
-    with pytest.raises(InterruptedBySignal, match=f"interrupted by SIGTERM; --resume {tmp_path}/run goes on"):
+    with pytest.raises(InterruptedBySignal, match="interrupted by SIGTERM; nothing is saved yet: start it again"):
         train_by_ray(None, tmp_path / "run", 2, max_failures=2)
     assert told.signals == [signal.SIGTERM] and ended == [True]
+    save_checkpoint(tmp_path / "run")
+    with pytest.raises(InterruptedBySignal, match=f"interrupted by SIGTERM; --resume {tmp_path}/run goes on"):
+        train_by_ray(None, tmp_path / "run", 2, max_failures=2)
+
+
+def save_checkpoint(directory):
+    path = directory / "checkpoints" / "step-0.index"
+    path.parent.mkdir(parents=True)
+    path.touch()
 
 
 def test_lines_that_are_added_to_the_log_are_shown_when_they_are_whole(tmp_path, monkeypatch, logged):

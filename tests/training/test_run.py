@@ -12,6 +12,7 @@ import signal
 from types import SimpleNamespace
 from unittest import mock
 
+import h5py
 import keras
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from tfnmt.signals import StopSignals
 from tfnmt.training import callbacks
 from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.configuration import TrainingConfiguration
+from tfnmt.training.digests import write_with_digest
 from tfnmt.training.model_directory import WEIGHTS
 from tfnmt.training.optimizers import make_optimizer
 from tfnmt.training.replicas import Replicas
@@ -69,7 +71,7 @@ def start(directory, resume=False, seed=1, scores=dev_loss, saved=None, session=
 
     def save(model, directory):
         saved.append(model.get_weights())
-        (directory / WEIGHTS).touch()
+        h5py.File(directory / WEIGHTS, "w").close()
 
     with mock.patch.object(callbacks, "save_weights", save):
         return model, train(
@@ -330,6 +332,42 @@ def test_best_weights_that_are_gone_are_written_anew(tmp_path, logged):
     _, progress = start(tmp_path, resume=True, epochs=3, scores=lambda _: lambda: {"dev_loss": 2.0})[:2]
     assert (progress.best_score, progress.best_epoch) == (-2.0, 3) and (tmp_path / WEIGHTS).exists()
     assert f"{tmp_path / WEIGHTS} is missing: the best weights from here on are kept" in logged()
+
+
+@pytest.mark.parametrize("problem", ["is broken", "is not as it was written"])
+def test_best_weights_that_are_not_whole_are_written_anew(problem, tmp_path, logged):
+    path = tmp_path / WEIGHTS
+    start(tmp_path, epochs=1, scores=lambda _: lambda: {"dev_loss": 1.0})
+    if problem == "is broken":
+        path.write_bytes(path.read_bytes()[:-100])
+    else:
+        write_with_digest(path, b"what was written")
+        path.write_bytes(b"what was not")
+    with pytest.raises(UserError, match=f"^{path}: {problem}, and the run is over: resume it with more --epochs"):
+        start(tmp_path, resume=True, epochs=1)
+    _, progress = start(tmp_path, resume=True, epochs=2, scores=lambda _: lambda: {"dev_loss": 2.0})[:2]
+    assert (progress.best_score, progress.best_epoch) == (-2.0, 2)
+    assert f"{path} {problem}: the best weights from here on are kept" in logged()
+
+
+def test_steps_that_were_done_already_are_scored(tmp_path):
+    """As those of a run that had so many from its start; an epoch before has been scored."""
+    start(tmp_path / "alone", epochs=9, steps=12)
+    kills = {"late": (callbacks.CheckpointCallback, "on_train_batch_end", 12)}
+    *_, killed = start_with_kills(tmp_path / "killed", kills, epochs=9, checkpoint_steps=3)
+    for _ in range(2):
+        start(killed["late"], resume=True, epochs=9, checkpoint_steps=3, steps=12)
+        rows = [[row["epoch"], row["steps"]] for row in history(killed["late"])]
+        assert rows == [[row["epoch"], row["steps"]] for row in history(tmp_path / "alone")]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_signal_in_an_epoch_s_last_batch_is_heeded_by_several_processes(processes, tmp_path, monkeypatch):
+    with monkeypatch.context() as context, pytest.raises(InterruptedBySignal), StopSignals() as signals:
+        context.setattr(Replicas, "processes", processes)
+        do_after(context, callbacks.CheckpointCallback, "count_seconds", 7, lambda: signal.raise_signal(signal.SIGTERM))
+        start(tmp_path, session={"signals": signals}, epochs=2)
+    assert checkpoint_names(tmp_path / "checkpoints")[0] == "step-6", "that before the last of an epoch's 7"
 
 
 def test_a_disk_without_room_is_told_before_anything_is_trained(tmp_path, monkeypatch):

@@ -13,8 +13,8 @@ class RunningStandardization(keras.layers.Layer):
     """R → (R − mean) / std with averages over the batches so far, this one included. A batch that is divided, among
     workers or by `micro_batches`, is several: each micro-batch's rewards have the averages as they are then.
 
-    The averages are part of the model: a resumed run has them. One that begins with a trained model has averages of its
-    own, since its rewards may be others.
+    The averages are part of the model: a resumed run has them (one of several workers, of which each has its own, the
+    chief's). One that begins with a trained model has averages of its own, since its rewards may be others.
     """
 
     begins_anew = True

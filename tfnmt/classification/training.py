@@ -110,9 +110,9 @@ def _train(directory, preset, record, vectors, word_files, resuming, session, ma
         logger.warning(
             "no word vectors are given: random ones are used, and are not trained (trained_embeddings=false)"
         )
-    _warn_of_lengths(preset, examples)
-    logger.info("%s weights; %s words", f"{model.count_params():,}", f"{tokenizer.vocabulary_size:,}")
     batches_per_epoch = number_of_batches(examples, batch_size)
+    _warn_of_lengths(preset, examples, batches_per_epoch)
+    logger.info("%s weights; %s words", f"{model.count_params():,}", f"{tokenizer.vocabulary_size:,}")
     with replicas.scope():
         model.compile(make_optimizer(training, training.total_updates(batches_per_epoch)))
     dev_batches = evaluation_batches(dev_examples, tokenizer, batch_size)
@@ -144,9 +144,10 @@ def _train(directory, preset, record, vectors, word_files, resuming, session, ma
     return model, progress
 
 
-def _warn_of_lengths(preset, examples):
+def _warn_of_lengths(preset, examples, batches_per_epoch):
     """Say so where the run ends before the limit of lengths has grown to those of all examples."""
-    c, epochs = preset.examples, preset.training.epochs
+    c, batches = preset.examples, preset.training.total_batches(batches_per_epoch)
+    epochs = -(-batches // batches_per_epoch)
     longest = c.longest(epochs - 1)
     if longest < min(c.maximum_length, examples.lengths.max()):
         told = "examples of more than %d words are never trained on: growing_epochs=%d, epochs=%d"

@@ -61,7 +61,8 @@ def _read(path: str | Path) -> dict[Any, Any]:
         raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', 'it is not UTF-8')}") from error
     try:
         sections = _parse(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date such as 2026-13-01
+    # Beside errors of YAML: those of values that are not what their tag says, such as 2026-13-01, and of deep ones.
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
         raise UserError(f"{path}{place}: is no YAML: {getattr(error, 'problem', None) or error}") from error

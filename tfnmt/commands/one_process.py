@@ -2,9 +2,10 @@
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from tfnmt.commands.training_options import best_score, warn_of_unreached
+from tfnmt.commands.training_options import best_score, warn_of_unprofiled
 
 
 def train_in_process(
@@ -29,7 +30,9 @@ def train_in_process(
         `--dry-run`, what `dry_run` tells.
     """
     from tfnmt.threads import share_processors
+    from tfnmt.training.checkpoints import checkpoint_names, saved_progress
     from tfnmt.training.dry_run import dry_run
+    from tfnmt.training.model_directory import CHECKPOINTS
     from tfnmt.training.strategies import connect
 
     share_processors(preset.model.micro_batches)
@@ -39,6 +42,8 @@ def train_in_process(
             lambda folder, callbacks: train(folder, make_callbacks=callbacks, replicas=replicas), preset.training
         )
     directory = arguments.resume or arguments.output
+    names = checkpoint_names(Path(directory, CHECKPOINTS))
+    steps_before = saved_progress(Path(directory, CHECKPOINTS)).steps if names and profile_steps else 0
     _, progress = train(
         directory,
         resume=bool(arguments.resume),
@@ -46,5 +51,5 @@ def train_in_process(
         replicas=replicas,
         command=arguments.command_line,
     )
-    warn_of_unreached(profile_steps, progress)
+    warn_of_unprofiled(profile_steps, steps_before, progress.steps)
     return best_score(directory, preset.training.selection, progress) if replicas.is_chief else None

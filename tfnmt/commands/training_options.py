@@ -129,11 +129,13 @@ def chosen_settings(arguments: argparse.Namespace, *keys: str) -> list[str]:
     return arguments.set + [f"{key}={value}" for key in keys if (value := getattr(arguments, key)) is not None]
 
 
-def warn_of_unreached(profile_steps: tuple[int, int] | None, progress: Any) -> None:
-    """Log a warning if the run's `Progress` did not reach the steps that are to be profiled."""
-    if profile_steps is not None and progress.steps < profile_steps[0]:
-        first, last = profile_steps
-        logger.warning("--profile-steps %d-%d: the run ended after step %d", first, last, progress.steps)
+def warn_of_unprofiled(profile_steps: tuple[int, int] | None, before: int, after: int) -> None:
+    """Log a warning if a run that had so many steps before, and has so many after, did not come through those that were
+    to be profiled."""
+    if profile_steps is None or before < profile_steps[0] <= after:
+        return
+    went = f"ended after step {after}" if after < profile_steps[0] else f"went on after step {before}"
+    logger.warning("--profile-steps %d-%d: the run %s", *profile_steps, went)
 
 
 def refuse_with_resume(arguments: argparse.Namespace, *options: str) -> None:

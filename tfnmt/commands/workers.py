@@ -12,8 +12,11 @@ from tfnmt.commands.training_options import MAX_FAILURES
 from tfnmt.errors import UserError
 from tfnmt.tensorflow_start import import_tensorflow
 
-OF_NEW_RUNS = ("output", "preset", "task", "encoder", "vectors", "initial", "config", "dev_split", "words")
-"""Options that a run has of its own once it has begun."""
+OF_NEW_RUNS = (
+    *("output", "preset", "config", "epochs", "steps", "initial", "dev_split"),
+    *("task", "encoder", "vectors", "words"),
+)
+"""Options that a run has of its own once it has begun, and --set."""
 
 PARTED = ("train", "source", "target", "records")
 """What --dev-split has parted; the run has the parts."""
@@ -60,7 +63,7 @@ def _in_worker(train: Train, arguments: argparse.Namespace, again: bool) -> str 
     options = vars(arguments) | {"strategy": "multiworker"}
     if again and arguments.output and checkpoint_names(Path(arguments.output, CHECKPOINTS)):
         left_out = OF_NEW_RUNS + (PARTED if options.get("dev_split") is not None else ())
-        options |= {"resume": arguments.output} | {name: None for name in left_out if name in options}
+        options |= {"resume": arguments.output, "set": []} | {name: None for name in left_out if name in options}
     import_tensorflow()
     with logging_to_standard_error():
         return train(argparse.Namespace(**options))

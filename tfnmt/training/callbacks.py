@@ -58,20 +58,23 @@ class CheckpointCallback(keras.callbacks.Callback):
         left, signals = self.run.batches_left(self.progress), self.run.signals
         # Not written to `received` if it is 0: a signal that comes while the processes agree is for the next batch.
         agreed = self.run.replicas.agree(signals.received or self.run.replicas.outside_signal())
-        if left == 0:
-            if self.progress.steps == self.configuration.steps:
-                self.model.stop_training = True
-            return  # there is a checkpoint after the dev scores
-        is_due = self.progress.steps % self.configuration.checkpoint_steps == 0
-        # One before the last batch, so that little is lost when a signal or a kill ends the run amid the dev scores.
-        if is_due or left == 1 or agreed:
-            self.save_metrics()
-            self.save(passing=not is_due)
+        if left == 0:  # there is a checkpoint after the dev scores
+            self.model.stop_training |= self.progress.steps == self.configuration.steps
         else:
-            signals.deferred = True
+            self._save_if_due(is_last=left == 1 or bool(agreed))
         if agreed:
             signals.received = agreed
             signals.end()
+
+    def _save_if_due(self, is_last: bool) -> None:
+        """Save a checkpoint every so many batches, before a signal ends the run, and before an epoch's last batch: so
+        little is lost if the run is ended amid the dev scores."""
+        is_due = self.progress.steps % self.configuration.checkpoint_steps == 0
+        if is_due or is_last:
+            self.save_metrics()
+            self.save(passing=not is_due)
+        else:
+            self.run.signals.deferred = True
 
     def finish_epoch(self) -> None:
         """Go on to the next epoch, after the batches and scores of this one."""

@@ -72,16 +72,17 @@ class Checkpoints:
 
         Raises:
             UserError: the file system refuses, for example because it is full; the half-written checkpoint is removed,
-                older ones stay.
+                those that were there stay.
         """
-        name = f"step-{self.progress.steps}"
+        name, before = f"step-{self.progress.steps}", checkpoint_names(self.directory)
+        self.progress.passing = passing
         self.text.assign(self.progress.to_text())
         try:
             with file_errors(self.directory / name):
                 self.directory.mkdir(exist_ok=True)
                 self.checkpoint.write(str(self.directory / name))
         except UserError:
-            self._remove_all_but(other for other in checkpoint_names(self.directory) if other != name)
+            self._remove_all_but(before)  # one of this step may have been among them
             raise
         names = [other for other in checkpoint_names(self.directory) if other != self.passing or other == name]
         self._remove_all_but(names[: self.keep])
@@ -101,6 +102,7 @@ class Checkpoints:
             try:
                 self.checkpoint.read(str(self.directory / name)).assert_existing_objects_matched()
                 self.progress.restore(self.text.numpy())
+                self.passing = name if self.progress.passing else None
             except READING_ERRORS as error:
                 reason = str(error).strip().splitlines()[0][:200]
                 path = self.directory / name

@@ -44,6 +44,12 @@ def check_digests(directory: str | Path, *unchecked: str) -> None:
             )
 
 
+def is_as_written(path: Path) -> bool:
+    """Whether a file that is there is as it was written; also where digests.json does not say how that was."""
+    digests = _read_digests(path.parent).get(path.name)
+    return digests is None or file_digest(path) in digests
+
+
 def _read_digests(directory):
     """Name of a file -> its digest and the one before it."""
     path = Path(directory, DIGESTS)

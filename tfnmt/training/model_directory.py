@@ -15,7 +15,7 @@ from tfnmt.configuration import Configuration, from_json
 from tfnmt.errors import UserError
 from tfnmt.files import file_errors
 from tfnmt.text.tokenizers import load_tokenizer
-from tfnmt.training.digests import check_digests, write_with_digest
+from tfnmt.training.digests import check_digests, is_as_written, write_with_digest
 from tfnmt.training.format_version import FORMAT, KEY, check_format
 
 CONFIGURATION, WEIGHTS = "config.json", "model.weights.h5"
@@ -162,6 +162,20 @@ def load_weights(model: keras.Model, directory: str | Path) -> None:
         raise UserError(f"{path}: has {min(unknown)}, which is no part of the model that {CONFIGURATION} describes")
     if not all(np.isfinite(value).all() for value in model.get_weights()):
         raise UserError(f"{path}: a weight is not a finite number; train the model again")
+
+
+def weights_problem(directory: str | Path) -> str | None:
+    """What is wrong with the file of the weights in a directory, before it is loaded; None if nothing is."""
+    path = Path(directory, WEIGHTS)
+    if not path.exists():
+        return "is missing"
+    if not is_as_written(path):
+        return "is not as it was written"
+    try:
+        h5py.File(path).close()
+    except OSError:
+        return "is broken"
+    return None
 
 
 def _variable_names(file):

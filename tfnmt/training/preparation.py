@@ -103,7 +103,7 @@ def _check_resumable(directory, preset):
         for key, value in configuration:
             if (before := getattr(getattr(started, name), key)) == value:
                 continue
-            if key in ("epochs", "steps") and preset.training.schedule == "cosine":
+            if key in ("epochs", "steps") and started.training.schedule == "cosine":
                 raise UserError(
                     f"{directory}: the run was started with {key}={before}, not {value}, and its cosine schedule is as"
                     " long as the run; resume it with the same, or train on from its end in another --output, with"

@@ -32,6 +32,8 @@ class Progress:
     """Its epoch, counted from 1."""
     halved_at: int = 0
     """The last epoch after which the learning rate was halved."""
+    passing: bool = False
+    """Whether the checkpoint that holds this goes with the next one, and takes no place among those that stay."""
     history: list = dataclasses.field(default_factory=list)
     """A dictionary of figures for each finished epoch."""
 

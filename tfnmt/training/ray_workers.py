@@ -20,7 +20,9 @@ from tfnmt.processors import processors
 from tfnmt.ray_start import ray_started
 from tfnmt.signals import StopSignals
 from tfnmt.tensorflow_start import limit_threads
+from tfnmt.training.checkpoints import checkpoint_names
 from tfnmt.training.log_file import LOG
+from tfnmt.training.model_directory import CHECKPOINTS
 from tfnmt.training.run_lock import lock_directory
 from tfnmt.training.workers import WorkerLostError, Workers
 
@@ -28,8 +30,6 @@ logger = logging.getLogger(__name__)
 
 ENDS_WITHIN = 120
 """Seconds in which workers must end after a signal."""
-STORAGE = ".ray"
-"""What Ray keeps in the run's directory while it lasts."""
 ENVIRONMENT = {
     "RAY_CHDIR_TO_TRIAL_DIR": "0",  # a worker's relative paths are those of the command
     "RAY_TRAIN_METRICS_ENABLED": "0",
@@ -58,9 +58,15 @@ def train_by_ray(work: Callable[[bool], Any], directory: Path, workers: int, max
         pass  # another run there is told of before Ray starts, and keeps its storage
     os.environ.update(ENVIRONMENT)
     failures = 0
+
+    def way_out() -> str:
+        if not checkpoint_names(directory / CHECKPOINTS):
+            return "nothing is saved yet: start it again"
+        return f"--resume {shlex.quote(str(directory))} goes on"
+
     with _storage(directory), ray_started(max(workers, processors())) as ray, _log_shown(directory / LOG):
         stop = ray.remote(num_cpus=0)(_Stop).remote()
-        with StopSignals(lambda: f"--resume {shlex.quote(str(directory))} goes on") as signals:
+        with StopSignals(way_out) as signals:
             signals.deferred = True
             while True:
                 try:
@@ -78,9 +84,14 @@ def _storage(directory):
     try:
         yield
     finally:
-        shutil.rmtree(directory / STORAGE, ignore_errors=True)
+        shutil.rmtree(_storage_path(directory), ignore_errors=True)
         with contextlib.suppress(OSError):
             directory.rmdir()  # where the run was refused
+
+
+def _storage_path(directory):
+    """What Ray keeps in the run's directory while it lasts, of this command alone."""
+    return directory / f".ray-{os.getpid()}"
 
 
 @contextlib.contextmanager
@@ -145,7 +156,7 @@ def _fit(work, directory, workers, resume, stop):
         train_loop_config={"work": work, "resume": resume, "stop": stop},
         scaling_config=scaling,
         # A worker's death is told from a mistake of the user's here, so it is here that workers are started again.
-        run_config=RunConfig(storage_path=str(directory.absolute() / STORAGE), failure_config=FailureConfig(0)),
+        run_config=RunConfig(storage_path=str(_storage_path(directory.absolute())), failure_config=FailureConfig(0)),
     )
     try:
         return trainer.fit().return_value

@@ -7,7 +7,7 @@ import tensorflow as tf
 from tfnmt.errors import UserError
 from tfnmt.training.callbacks import CheckpointCallback, DevScoringCallback, StopCallback
 from tfnmt.training.checkpoints import Checkpoints
-from tfnmt.training.model_directory import CHECKPOINTS, WEIGHTS
+from tfnmt.training.model_directory import CHECKPOINTS, WEIGHTS, weights_problem
 from tfnmt.training.progress import Progress
 from tfnmt.training.run import TrainingRun
 from tfnmt.training.step_log import StepLog
@@ -36,7 +36,8 @@ def train(run: TrainingRun) -> Progress:
     run.replicas.from_chief(lambda: _begin(run, checkpoints, progress))
     _share(run, checkpoints, progress)
 
-    if run.is_over(progress) and not progress.history:  # resumed with `steps` that were done already
+    scored = progress.history[-1]["steps"] if progress.history else 0
+    if run.is_over(progress) and scored < progress.steps:  # resumed with `steps` that were done already
         dev_scoring.set_model(model)
         dev_scoring.score({})
         checkpoint_callback.save()
@@ -113,10 +114,11 @@ def _restore(run, checkpoints, progress):
             f"{run.directory}: the run was started on data of {progress.batches_per_epoch:,} batches an epoch,"
             f" not {run.batches_per_epoch:,}; resume it with the same files"
         )
-    if progress.best_score is not None and not (run.directory / WEIGHTS).exists():
+    if progress.best_score is not None and (problem := weights_problem(run.directory)):
+        path = run.directory / WEIGHTS
         if run.is_over(progress):
-            raise UserError(f"{run.directory / WEIGHTS}: is missing, and the run is over: resume it with more --epochs")
-        logger.warning("%s is missing: the best weights from here on are kept", run.directory / WEIGHTS)
+            raise UserError(f"{path}: {problem}, and the run is over: resume it with more --epochs")
+        logger.warning("%s %s: the best weights from here on are kept", path, problem)
         progress.best_score = None
     done = f"{progress.epoch} epochs" + (f" and {progress.batches} batches" if progress.batches else "")
     logger.info("%s after %s", "the run is over," if run.is_over(progress) else "going on", done)
