@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tfnmt.commands.parser import CommandParser, positive
+from tfnmt.errors import UserError
 
 
 def add_options(parser: CommandParser) -> None:
@@ -29,7 +30,9 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     from tfnmt_programs.figures import translation_steps as steps
 
     model = tfnmt.load(arguments.model, "translator")
-    found = steps.walk(model, arguments.sentence or steps.SENTENCE)
+    found = steps.walk(model, steps.SENTENCE if arguments.sentence is None else arguments.sentence)
+    if arguments.step > len(found.target):
+        raise UserError(f"--step {arguments.step}: the translation has {len(found.target)} words, its end included")
     folder = Path(arguments.output)
     folder.mkdir(parents=True, exist_ok=True)
     print(f"{' '.join(found.source)} -> {' '.join(found.target)}", file=output)
@@ -37,6 +40,6 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     figure, spread = steps.draw_words(found)
     save(figure, folder / "words.png")
     print("; ".join(f"distances of {name} differ by up to {value:.2f}" for name, value in spread.items()), file=output)
-    figure, shown = steps.draw_next_word(found, min(arguments.step, len(found.target)))
+    figure, shown = steps.draw_next_word(found, arguments.step)
     save(figure, folder / "next_word.png")
     print("; ".join(f"{name}: {value:.3f}" for name, value in shown.items()), file=output)

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 from pydantic import Field, model_validator
 
-from tfnmt.configuration import Configuration, from_json
+from tfnmt.configuration import Configuration, from_json, require
 from tfnmt.errors import UserError, nearest_name
 
 FOLDER = Path(__file__).parent
@@ -26,6 +26,11 @@ class PublishedFile(Configuration):
     )
     member: str | None = Field(None, description="which file of the .zip at that address it is")
     lines: int | None = Field(None, description="how many of the first lines of what is there it is", ge=1)
+
+    @model_validator(mode="after")
+    def _check(self):
+        require(not (self.member and self.lines), "lines", self.lines, "none beside member")
+        return self
 
     @model_validator(mode="before")
     @classmethod

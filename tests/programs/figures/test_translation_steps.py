@@ -41,6 +41,15 @@ def test_the_command_draws_three_pictures(tmp_path):
     assert printed.startswith("The small dog sees a red ball . </s> -> ")
 
 
+@pytest.mark.parametrize(
+    "options, complaint",
+    [(["--step", 99], r"^--step 99: the translation has \d+ words"), (["--sentence", ""], "no words")],
+)
+def test_what_cannot_be_drawn_is_told(options, complaint, tmp_path):
+    with pytest.raises(UserError, match=complaint):
+        call("translation-steps", "--output", tmp_path, *options)
+
+
 def test_only_the_posts_form_is_drawn():
     from tests.translation.test_searcher import made
 

@@ -3,9 +3,11 @@
 import argparse
 import os
 import sys
+from typing import Any
 
 from tfnmt.classification.encoders import ENCODERS
 from tfnmt.commands.parser import CommandParser, parallel, positive
+from tfnmt.errors import UserError
 
 
 def add_comparison(
@@ -53,6 +55,24 @@ def add_tree_classifier(parser: CommandParser, batches: int, head_units: int) ->
     }
     for name, (size, meaning) in sizes.items():
         parser.add_argument(f"--{name}", type=positive, default=size, metavar="N", help=f"{meaning} (default: {size})")
+
+
+def set_defaults(arguments: argparse.Namespace, unused: str | None, **defaults: Any) -> None:
+    """Give options that were not given their values.
+
+    Args:
+        arguments: the options, None where they were not given.
+        unused: why they mean nothing, such as "without --peer"; None where they mean something.
+        defaults: their values, by name.
+
+    Raises:
+        UserError: one is given that means nothing.
+    """
+    for name, value in defaults.items():
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, value)
+        elif unused:
+            raise UserError(f"--{name.replace('_', '-')}: means nothing {unused}; leave it out")
 
 
 def set_threads(within: int, between: int) -> None:

@@ -8,6 +8,7 @@ from tfnmt_programs.commands.benchmarks.options import (
     add_comparison,
     add_tree_classifier,
     load_before,
+    set_defaults,
     set_training_threads,
 )
 
@@ -31,6 +32,8 @@ def add_options(parser: CommandParser) -> None:
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     """The figures of this work."""
+    unused = "with --peer batch-1" if arguments.peer == "batch-1" else None
+    set_defaults(arguments, unused, peer_threads=None, peer_python=None)
     ran = {"peer_name": arguments.peer, "load_before": load_before()}
     set_training_threads(arguments)
     from tfnmt_programs.benchmarks.classifier_training import compare_training

@@ -10,6 +10,7 @@ from tfnmt_programs.commands.benchmarks.options import (
     add_comparison,
     add_micro_batches,
     load_before,
+    set_defaults,
     set_training_threads,
 )
 
@@ -30,7 +31,6 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument(
         "--model-size",
         type=positive,
-        default=512,
         metavar="N",
         help="units of decoder and attention; words' vectors and the encoder's directions have half (default: 512)",
     )
@@ -47,6 +47,7 @@ def add_options(parser: CommandParser) -> None:
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     """The figures of this work."""
+    set_defaults(arguments, "with --model multi30k" if arguments.model == "multi30k" else None, model_size=512)
     ran = {"peer_name": arguments.peer, "load_before": load_before()}
     set_training_threads(arguments)
     from tfnmt.data.parallel import ParallelFiles

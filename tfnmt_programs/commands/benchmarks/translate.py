@@ -6,7 +6,7 @@ from typing import Any
 from tfnmt.commands.parser import CommandParser, positive
 from tfnmt.commands.search_options import add_bleu_tokenize
 from tfnmt.errors import UserError
-from tfnmt_programs.commands.benchmarks.options import add_comparison, load_before, set_threads
+from tfnmt_programs.commands.benchmarks.options import add_comparison, load_before, set_defaults, set_threads
 
 
 def add_options(parser: CommandParser) -> None:
@@ -14,9 +14,7 @@ def add_options(parser: CommandParser) -> None:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--model", metavar="DIR", help="the model directory")
     which.add_argument("--preset", metavar="P", help="random weights and sentences, in the sizes of that preset")
-    parser.add_argument(
-        "--sentences", type=positive, default=10, metavar="N", help="random sentences, with --preset (default: 10)"
-    )
+    parser.add_argument("--sentences", type=positive, metavar="N", help="random sentences, with --preset (default: 10)")
     parser.add_argument("--source", metavar="F", help="sentences to translate, with --model; .gz too")
     parser.add_argument("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
     parser.add_argument("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
@@ -41,7 +39,6 @@ def add_options(parser: CommandParser) -> None:
     )
     parser.add_argument(
         "--peer-precision",
-        default="float32",
         choices=("float32", "int8"),
         help="of the peer's products, int8 of CTranslate2 and Marian (default: float32)",
     )
@@ -49,6 +46,9 @@ def add_options(parser: CommandParser) -> None:
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     """The figures of this work."""
+    set_defaults(arguments, None if arguments.preset else "without --preset", sentences=10)
+    unused = None if arguments.peer else "without --peer"
+    set_defaults(arguments, unused, peer_precision="float32", peer_python=None)
     ran = {"peer_name": arguments.peer, "load_before": load_before()}
     set_threads(1, arguments.threads)  # as `tfnmt translate` does
     from tfnmt_programs.benchmarks.translation_speed import translation_speed
