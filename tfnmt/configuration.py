@@ -19,7 +19,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, TypeAdapter, ValidationError, model_validator
 from pydantic_core import core_schema
 
 from tfnmt.errors import UserError, errors_in, nearest_name
@@ -126,6 +126,20 @@ def parse_overrides(settings: list[str], *configurations: Configuration) -> tupl
     return tuple(
         configuration.replace(**changed) for configuration, changed in zip(configurations, changes, strict=True)
     )
+
+
+def field_from_text(cls: type[Configuration], key: str, text: str) -> Any:
+    """The value of one field that a text stands for, as in an override. Rules between fields are not asked.
+
+    Raises: UserError for a value that the field does not allow.
+    """
+    field = cls.model_fields[key]
+    value, kind = _from_text(text, field.annotation), typing.cast(Any, Annotated[field.annotation, field])
+    try:
+        return TypeAdapter(kind, config=ConfigDict(strict=True, allow_inf_nan=False)).validate_python(value)
+    except ValidationError:
+        allowed = _allowed(key, field.annotation, field.metadata)
+        raise UserError(f"{setting_text(value)}: allowed is {allowed}") from None
 
 
 def from_json(cls: type[Configuration], mapping: Any, file: str | Path = "configuration") -> Any:

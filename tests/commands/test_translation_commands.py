@@ -383,6 +383,16 @@ def test_a_run_that_goes_on_may_be_told_of_the_moved_files_alone():
             chosen(f"--{side}target", "x")
 
 
+def test_a_length_penalty_is_for_the_search_that_is_scored(model, files, monkeypatch):
+    def evaluate(model, files, beam_size, length_penalty, **options):
+        return {"beam size": beam_size, "length penalty": length_penalty}, []
+
+    monkeypatch.setattr("tfnmt.translation.evaluation.evaluate_translator", evaluate)
+    options = ["--source", files / "dev.tsv", "--length-penalty", 0.5, "--beam-size", 3, "--json"]
+    figures = json.loads(call("evaluate-translator", "--model", model, *options))
+    assert figures == {"beam size": 3, "length penalty": 0.5}
+
+
 def test_a_model_to_begin_with_brings_its_tokenizers(model, training_options, tmp_path):
     command = ["train-translator", "--output", tmp_path / "second", "--initial", model]
     with pytest.raises(UserError, match=f"{model}: its tokenizers were made with lowercase=false; leave out lowercase"):
@@ -392,11 +402,6 @@ def test_a_model_to_begin_with_brings_its_tokenizers(model, training_options, tm
     refuse_other_tokenizers(preset, preset, made, model)  # what only the preset says is not asked for
     with pytest.raises(UserError, match="vocabulary_size=70; leave out vocabulary_size=9$"):
         refuse_other_tokenizers(preset.replace(vocabulary_size=9), preset, made, model)
-
-
-def test_a_length_penalty_is_for_the_search_that_is_scored(model, files):
-    with pytest.raises(UserError, match="length_penalty=-1.0: allowed is "):
-        call("evaluate-translator", "--model", model, "--source", files / "dev.tsv", "--length-penalty", -1)
 
 
 @pytest.mark.parametrize(
@@ -434,6 +439,35 @@ def test_options_of_a_search_that_change_nothing_are_told(options, told, caplog)
     assert caplog.messages == told
 
 
+@pytest.mark.parametrize(
+    "option, value, complaint",
+    [
+        ("--beam-size", "5.0", "argument --beam-size: 5.0: allowed is an integer from 1 to 65536"),
+        ("--length-penalty", "nan", "argument --length-penalty: nan: allowed is 0 <= length_penalty <= 10"),
+        ("--top-p", "1.5", "argument --top-p: 1.5: allowed is 0 < top_p <= 1, or none"),
+        ("--method", "best", "argument --method: invalid choice: 'best'"),
+    ],
+)
+def test_an_option_of_a_search_takes_what_its_field_takes(option, value, complaint, capsys):
+    parser = CommandParser()
+    add_translation_options(parser)
+    with pytest.raises(SystemExit) as ended:
+        parser.parse_args([option, value])
+    assert ended.value.code == 2
+    assert f"error: {complaint}" in capsys.readouterr().err
+
+
+def test_options_of_a_search_set_the_fields_of_their_names():
+    parser = CommandParser()
+    add_translation_options(parser)
+    numbers = ["--beam-size", "8", "--n-best", "2", "--no-repeat-ngram", "3", "--length-penalty", "0"]
+    words = ["--banned-words", "a", ",", "--replace-unk", "--no-unknown", "--precision", "int8"]
+    made = {"beam_size": 8, "n_best": 2, "no_repeat_ngram": 3, "length_penalty": 0.0, "banned_words": ("a", ",")}
+    flags = {"replace_unknown": True, "no_unknown": True, "scores": False}
+    expected = SearchConfiguration(**made, **flags, precision="int8")
+    assert search_configuration(parser.parse_args(numbers + words)) == expected
+
+
 def test_options_of_a_search_have_the_defaults_of_its_configuration():
     parser = CommandParser()
     add_translation_options(parser)
@@ -452,19 +486,20 @@ def test_evaluating_a_target_without_a_source(model):
 
 @pytest.mark.parametrize("verb", ["translate", "evaluate-translator"])
 @pytest.mark.parametrize(
-    "option, value, to",
+    "option, value, complaint",
     [
-        ("--beam-size", "0", ""),
-        ("--batch-size", "-3", ""),
-        ("--beam-size", "two", ""),
-        ("--batch-size", f"{10**22}", " to 1,000,000,000,000,000"),
+        ("--beam-size", "0", "0: allowed is an integer from 1 to 65536"),
+        ("--batch-size", "-3", "-3 is not a whole number from 1"),
+        ("--beam-size", "two", "two: allowed is an integer from 1 to 65536"),
+        ("--length-penalty", "-1", "-1.0: allowed is 0 <= length_penalty <= 10"),
+        ("--batch-size", f"{10**22}", f"{10**22} is not a whole number from 1 to 1,000,000,000,000,000"),
     ],
 )
-def test_sizes_are_whole_numbers_from_1(verb, option, value, to, capsys):
+def test_sizes_and_penalties_of_a_search_are_checked_before_all_else(verb, option, value, complaint, capsys):
     with pytest.raises(SystemExit) as ended:
         call(verb, "--model", "absent", option, value)
-    complaint = f"error: argument {option}: {value} is not a whole number from 1{to}; --help lists all options\n"
-    assert (ended.value.code, capsys.readouterr()) == (2, ("", complaint))
+    error = f"error: argument {option}: {complaint}; --help lists all options\n"
+    assert (ended.value.code, capsys.readouterr()) == (2, ("", error))
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from tfnmt.classification.configuration import ClassifierConfiguration
 from tfnmt.configuration import KeyOf, describe, from_json, parse_overrides
 from tfnmt.data.batching_configuration import BatchingConfiguration, ExamplesConfiguration
 from tfnmt.errors import UserError
-from tfnmt.search.beam import BeamConfiguration
-from tfnmt.search.sampling import SampleConfiguration
+from tfnmt.search.configuration import BeamConfiguration, SampleConfiguration
 from tfnmt.text.tokenizer_configuration import TextConfiguration
 from tfnmt.training.configuration import TrainingConfiguration
 from tfnmt.translation.configuration import TranslatorConfiguration

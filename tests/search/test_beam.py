@@ -6,7 +6,8 @@ import tensorflow as tf
 
 from tests.search.fake_models import END, PATHS, PLACES, START, VOCABULARY, FakeModel, check_same, in_numpy, words_of
 from tfnmt.errors import UserError
-from tfnmt.search.beam import BeamConfiguration, beam_search
+from tfnmt.search.beam import beam_search
+from tfnmt.search.configuration import BeamConfiguration
 from tfnmt.search.greedy import greedy_search
 from tfnmt.search.step import NEG_INF
 

@@ -5,10 +5,11 @@ import pytest
 import tensorflow as tf
 
 from tests.search.fake_models import END, START, FakeModel, check_same, in_numpy
-from tfnmt.search.beam import BeamConfiguration, beam_search
+from tfnmt.search.beam import beam_search
 from tfnmt.search.compaction import remove_finished, rows_of, scatter_rows, update_sentences
+from tfnmt.search.configuration import BeamConfiguration, SampleConfiguration
 from tfnmt.search.greedy import greedy_search
-from tfnmt.search.sampling import SampleConfiguration, sample
+from tfnmt.search.sampling import sample
 
 
 def test_what_is_left_of_each_sentence_and_row():

@@ -8,7 +8,8 @@ import tensorflow as tf
 
 from tests.search.fake_models import END, START, FakeModel, in_numpy, words_of
 from tfnmt.errors import UserError
-from tfnmt.search.beam import BeamConfiguration, beam_search
+from tfnmt.search.beam import beam_search
+from tfnmt.search.configuration import BeamConfiguration, SampleConfiguration
 from tfnmt.search.constraints import (
     ban_tokens,
     block_repeated_ngrams,
@@ -17,7 +18,7 @@ from tfnmt.search.constraints import (
     require_minimum_length,
 )
 from tfnmt.search.greedy import greedy_search
-from tfnmt.search.sampling import SampleConfiguration, sample
+from tfnmt.search.sampling import sample
 from tfnmt.search.step import NEG_INF
 
 LENGTHS = [4, 3, 4]

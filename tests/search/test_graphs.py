@@ -7,10 +7,11 @@ import pytest
 import tensorflow as tf
 
 from tests.search.fake_models import END, START, FakeModel
-from tfnmt.search.beam import BeamConfiguration, beam_search
+from tfnmt.search.beam import beam_search
+from tfnmt.search.configuration import BeamConfiguration, SampleConfiguration
 from tfnmt.search.constraints import ban_tokens, block_repeated_ngrams, force_prefix, require_minimum_length
 from tfnmt.search.greedy import greedy_search
-from tfnmt.search.sampling import SampleConfiguration, sample
+from tfnmt.search.sampling import sample
 from tfnmt.search.step import ensemble
 
 MODELS = [FakeModel(1, sentences=5), FakeModel(2, sentences=5)]

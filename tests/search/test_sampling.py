@@ -7,7 +7,8 @@ import tensorflow as tf
 from tests.search.fake_models import END, PLACES, START, FakeModel, check_same, in_numpy, words_of
 from tests.search.test_greedy import greedy
 from tfnmt.errors import UserError
-from tfnmt.search.sampling import SampleConfiguration, _gumbel_noise, sample
+from tfnmt.search.configuration import SampleConfiguration
+from tfnmt.search.sampling import _gumbel_noise, sample
 from tfnmt.search.step import NEG_INF
 
 

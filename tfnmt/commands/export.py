@@ -13,6 +13,7 @@ from tfnmt.commands.search_options import (
     search_configuration,
 )
 from tfnmt.errors import UserError
+from tfnmt.translation.search_configuration import SearchConfiguration
 
 logger = logging.getLogger(__name__)
 
@@ -95,8 +96,6 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
 def _refuse_search_options(arguments, search):
     """Raise `UserError` if an option is about the search of a translator; --precision int8 is how to store weights,
     too."""
-    from tfnmt.translation.search_configuration import SearchConfiguration
-
     usual = SearchConfiguration(n_best=5, precision="int8" if search.precision == "int8" else "float32")
     given = [name for name, value in search if value != getattr(usual, name)]
     if arguments.shortlist:

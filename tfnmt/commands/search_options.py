@@ -2,13 +2,11 @@
 
 import argparse
 import logging
-from typing import TYPE_CHECKING
 
+from tfnmt.commands.field_options import add_field
 from tfnmt.commands.parser import CommandParser, positive
 from tfnmt.errors import UserError
-
-if TYPE_CHECKING:
-    from tfnmt.translation.search_configuration import SearchConfiguration
+from tfnmt.translation.search_configuration import SearchConfiguration
 
 logger = logging.getLogger(__name__)
 
@@ -43,31 +41,17 @@ def add_bleu_tokenize(parser: CommandParser) -> None:
 
 def add_beam_options(parser: CommandParser) -> None:
     """--beam-size and --length-penalty."""
-    add = parser.add_argument
-    add("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
-    add("--length-penalty", type=float, default=1.0, metavar="A", help="0 favours short translations (default: 1)")
+    for name in ("beam_size", "length_penalty"):
+        add_field(parser, SearchConfiguration, name)
 
 
 def add_search_options(parser: CommandParser) -> None:
-    """Options with the names of the fields of `SearchConfiguration`, and --shortlist."""
+    """Options of every search, also of an exported translator's, and --shortlist."""
     add_beam_options(parser)
-    add = parser.add_argument
-    add(
-        "--minimum-length",
-        type=int,
-        default=0,
-        metavar="N",
-        help="tokens of each translation at least, up to its maximum length (default: 0)",
-    )
-    add("--no-repeat-ngram", type=positive, metavar="N", help="never write the same N tokens in a row twice")
-    add("--banned-words", nargs="+", default=[], metavar="W", help="never write these words, each one token")
-    add("--no-unknown", action="store_true", help="never write <unk>")
-    add("--shortlist", metavar="F", help="score likely words only: a file that tfnmt make-shortlist has made")
-    add(
-        "--precision",
-        default="float32",
-        choices=("float32", "bfloat16", "int8"),
-        help="of matrix products (default: float32); bfloat16 and int8 are faster, and nearly as exact",
+    for name in ("minimum_length", "no_repeat_ngram", "banned_words", "no_unknown", "precision"):
+        add_field(parser, SearchConfiguration, name)
+    parser.add_argument(
+        "--shortlist", metavar="F", help="score likely words only: a file that tfnmt make-shortlist has made"
     )
 
 
@@ -76,32 +60,20 @@ def add_translation_options(parser: CommandParser) -> None:
     parser.epilog = _OUTPUT
     add = parser.add_argument
     add_search_options(parser)
-    add("--method", default="beam", choices=("greedy", "sample", "beam"), help="how words are chosen (default: beam)")
-    add("--n-best", type=positive, default=1, metavar="N", help="translations of each line, up to K (default: 1)")
-    add("--coverage-penalty", type=float, default=0.0, metavar="B", help="for words left out (default: 0)")
-    add("--temperature", type=float, default=1.0, metavar="T", help="of sampling; under 1 it dares less (default: 1)")
-    add("--top-k", type=int, metavar="K", help="sample from the K most probable words only")
-    add("--top-p", type=float, metavar="P", help="sample from the most probable that have together probability P")
-    add("--seed", type=int, default=1, metavar="S", help="of sampling: the same one, the same text (default: 1)")
-    add(
-        "--replace-unk",
-        action="store_true",
-        dest="replace_unknown",
-        help="in place of <unk>, the source word that it attends to most",
-    )
+    for name in ("method", "n_best", "coverage_penalty", "temperature", "top_k", "top_p", "seed"):
+        add_field(parser, SearchConfiguration, name)
+    add_field(parser, SearchConfiguration, "replace_unknown", "--replace-unk")
     add("--scores", action="store_true", help="add the score, after a TAB")
     add("--alignments", action="store_true", help="add which words belong together, after a TAB")
     add("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
 
 
-def search_configuration(arguments: argparse.Namespace) -> "SearchConfiguration":
+def search_configuration(arguments: argparse.Namespace) -> SearchConfiguration:
     """The `SearchConfiguration` that the options ask for; see also `warn_of_unused_options`.
 
     Raises:
         UserError: a value is not allowed, or an option is of another method than the one chosen.
     """
-    from tfnmt.translation.search_configuration import SearchConfiguration
-
     fields = SearchConfiguration.model_fields
     for method, names in _OF_METHODS.items():
         if method == getattr(arguments, "method", "beam"):

@@ -1,32 +1,16 @@
 """Beam search: keep the K most probable hypotheses of each sentence, in the graph, with any step function."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import tensorflow as tf
-from pydantic import Field
 
-from tfnmt.configuration import Configuration, require
+from tfnmt.configuration import require
 from tfnmt.search.compaction import remove_finished, rows_of, scatter_rows, update_sentences
+from tfnmt.search.configuration import BeamConfiguration
 from tfnmt.search.ops import batch_major, dynamic_array, positions, top_k, zero_unless
 from tfnmt.search.step import NEG_INF, SearchResult, StepFunction
 from tfnmt.shapes import any_rows
-
-
-class BeamConfiguration(Configuration):
-    """What a beam search searches for."""
-
-    beam_size: int = Field(5, description="K, hypotheses of each sentence", ge=1, le=2**16)
-    length_penalty: float = Field(
-        1.0,
-        description="α of the length that log-probabilities are divided by; 0, as in greedy search: plain sums",
-        ge=0,
-        le=10,
-    )
-    length_norm: Literal["length", "gnmt"] = Field("length", description="|y|^α, or ((5 + |y|) / 6)^α (Wu et al. 2016)")
-    coverage_penalty: float = Field(
-        0.0, description="β of the penalty for source words that no word has attended to", ge=0
-    )
 
 
 def beam_search(

@@ -3,29 +3,11 @@
 from typing import Any
 
 import tensorflow as tf
-from pydantic import Field
 
-from tfnmt.configuration import Configuration
+from tfnmt.search.configuration import SampleConfiguration
 from tfnmt.search.greedy import generate
 from tfnmt.search.ops import top_k
 from tfnmt.search.step import NEG_INF, SearchResult, StepFunction
-
-
-class SampleConfiguration(Configuration):
-    """Which words are drawn, and how often."""
-
-    temperature: float = Field(
-        1.0,
-        description="log-probabilities are divided by it; towards 0 it becomes greedy search",
-        ge=0.001,
-        le=1000,
-    )
-    top_k: int | None = Field(
-        None, description="draw from the k most probable words only (Fan et al. 2018)", ge=1, le=2**16
-    )
-    top_p: float | None = Field(
-        None, description="from the most probable that have together this probability or more", gt=0, le=1
-    )
 
 
 def sample(

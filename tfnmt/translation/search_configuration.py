@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from tfnmt.configuration import require
-from tfnmt.search.beam import BeamConfiguration
-from tfnmt.search.sampling import SampleConfiguration
+from tfnmt.search.configuration import BeamConfiguration, SampleConfiguration
 
 
 class SearchConfiguration(BeamConfiguration, SampleConfiguration):
@@ -15,7 +14,7 @@ class SearchConfiguration(BeamConfiguration, SampleConfiguration):
     method: Literal["greedy", "sample", "beam"] = Field(
         "beam", description="how words are chosen; a beam of 1 is greedy too"
     )
-    n_best: int = Field(1, description="translations of each sentence; of a beam search at most beam_size", ge=1)
+    n_best: int = Field(1, description="translations of each sentence, up to the size of the beam", ge=1)
     seed: int = Field(
         1,
         description="of sampling: the same seed and text give the same translation, whatever the batch",
@@ -43,7 +42,8 @@ class SearchConfiguration(BeamConfiguration, SampleConfiguration):
     )
     precision: Literal["float32", "bfloat16", "int8"] = Field(
         "float32",
-        description="of matrix products: bfloat16 of the decoder's, fast where the processor supports it; int8 of all",
+        description="of matrix products: bfloat16 of the decoder's, int8 of all, which are nearly as exact, and faster"
+        " where the processor has them",
     )
     float32_products: tuple[Annotated[tuple[int, int], Field(strict=False)], ...] = Field(
         (),

@@ -7,8 +7,10 @@ import argparse
 from pathlib import Path
 from typing import TextIO
 
+from tfnmt.commands.field_options import add_field
 from tfnmt.commands.parser import CommandParser, model_directory, output_file, picture, positive
 from tfnmt.errors import UserError
+from tfnmt.translation.search_configuration import SearchConfiguration
 
 
 def add_options(parser: CommandParser) -> None:
@@ -28,7 +30,7 @@ def add_options(parser: CommandParser) -> None:
     add("--target", metavar="F", help="their reference translations, line by line")
     add("--data", nargs="+", metavar="F", help="labelled examples to classify (default: each run's dev data)")
     add("--examples", type=positive, default=5, metavar="N", help="how many of the best and worst (default: 5)")
-    add("--beam-size", type=positive, default=5, metavar="K", help="of translators; 1 is greedy search (default: 5)")
+    add_field(parser, SearchConfiguration, "beam_size")
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:

@@ -3,9 +3,11 @@
 import argparse
 from typing import Any
 
+from tfnmt.commands.field_options import add_field
 from tfnmt.commands.parser import CommandParser, positive
 from tfnmt.commands.search_options import add_bleu_tokenize
 from tfnmt.errors import UserError
+from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt_programs.commands.benchmarks.options import add_comparison, load_before, set_defaults, set_threads
 
 
@@ -16,17 +18,12 @@ def add_options(parser: CommandParser) -> None:
     which.add_argument("--preset", metavar="P", help="random weights and sentences, in the sizes of that preset")
     parser.add_argument("--sentences", type=positive, metavar="N", help="random sentences, with --preset (default: 10)")
     parser.add_argument("--source", metavar="F", help="sentences to translate, with --model; .gz too")
-    parser.add_argument("--beam-size", type=positive, default=5, metavar="K", help="1 is greedy search (default: 5)")
+    add_field(parser, SearchConfiguration, "beam_size")
     parser.add_argument("--batch-size", type=positive, default=64, metavar="N", help="sentences at once (default: 64)")
     parser.add_argument(
         "--shortlist", metavar="F", help="score likely words only, with --model: of tfnmt make-shortlist"
     )
-    parser.add_argument(
-        "--precision",
-        default="float32",
-        choices=("float32", "bfloat16", "int8"),
-        help="of our products (default: float32)",
-    )
+    add_field(parser, SearchConfiguration, "precision")
     parser.add_argument(
         "--target", metavar="F", help="references, with --model: tell BLEU, and the exact search's, too"
     )
