@@ -12,7 +12,7 @@ from tfnmt.classification.training import train_classifier
 from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
-from tfnmt.inspection.classification_callbacks import tensorboard_callbacks
+from tfnmt.inspection.callbacks import tensorboard_callbacks
 from tfnmt.training.run_record import started_preset
 from tfnmt_programs.benchmarks.training_memory import MemoryOfEpochs
 
@@ -217,7 +217,9 @@ def test_mistakes_in_a_file_to_be_divided_are_told_of_it_and_not_of_its_parts(na
 
 
 def test_a_number_of_dev_examples_needs_files_to_hold_them_out_of(files, tmp_path):
-    with pytest.raises(UserError, match="dev_files=5: allowed is a number only with training_files"):
+    with pytest.raises(
+        UserError, match="dev_files=5: allowed is files with training_files, or a number to hold out of them"
+    ):
         train_classifier(tmp_path / "model", small("encoder=bag"), None, 5)
     train_classifier(tmp_path / "model", small("encoder=bag", "steps=1"), *files)
     with pytest.raises(UserError, match="dev_files=5: allowed is None to resume"):

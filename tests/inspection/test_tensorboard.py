@@ -13,8 +13,9 @@ import tfnmt
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.inspection import tensorboard as module
+from tfnmt.inspection.callbacks import tensorboard_callbacks
 from tfnmt.inspection.tensorboard import TrainingSummaries
-from tfnmt.inspection.translation_callbacks import TranslationSummaries, tensorboard_callbacks
+from tfnmt.inspection.translation_summaries import TranslationSummaries
 from tfnmt.translation.presets import PRESETS
 from tfnmt.translation.training import train_translator
 from tfnmt_programs.benchmarks.training_memory import MemoryOfEpochs

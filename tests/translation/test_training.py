@@ -15,6 +15,7 @@ from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizers import WordTokenizer, make_tokenizers
+from tfnmt.training import description as model_description
 from tfnmt.training.model_directory import save_weights
 from tfnmt.training.progress import Progress
 from tfnmt.training.run_record import started_preset
@@ -115,7 +116,7 @@ def test_training_begins_with_a_trained_model(files, tmp_path, monkeypatch):
         save_weights(run.model, run.directory)
         return Progress()
 
-    monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(model_description, "train", train)
     monkeypatch.setattr(training, "model_card", Mock())
     first, _ = train_translator(tmp_path / "first", small("lowercase=true"), *files)
     begin = [f"initial={tmp_path / 'first'}", "mixed_precision=true", "seed=2"]
@@ -197,7 +198,7 @@ def test_two_runs_do_not_write_to_one_directory(files, tmp_path, monkeypatch):
         save_weights(run.model, run.directory)
         return Progress()
 
-    monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(model_description, "train", train)
     monkeypatch.setattr(training, "model_card", Mock())
     train_translator(tmp_path / "model", small(), *files)
     assert told[0].startswith(f"{tmp_path / 'model'}: another run is writing there (process ")
@@ -253,7 +254,7 @@ def test_a_cosine_schedule_is_as_long_as_its_run(begun, files, tmp_path, monkeyp
         save_weights(run.model, run.directory)
         return Progress()
 
-    monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(model_description, "train", train)
     monkeypatch.setattr(training, "model_card", Mock())
     train_translator(model, small(*cosine, "patience=9"), *files, resume=True)
     schedule = given[0].model.optimizer.get_config()["learning_rate"]

@@ -24,15 +24,13 @@ from tfnmt.data.vectors import read_vectors, vectors_size
 from tfnmt.errors import UserError
 from tfnmt.files import file_errors
 from tfnmt.text.tokenizers import WordTokenizer, load_tokenizer
-from tfnmt.training.model_card import best_scores
-from tfnmt.training.model_directory import load_weights
+from tfnmt.training.description import train_and_describe
 from tfnmt.training.optimizers import make_optimizer
-from tfnmt.training.preparation import copy_weights, initial_model, initial_preset, open_run, save_description
+from tfnmt.training.preparation import copy_weights, initial_model, initial_preset, open_run
 from tfnmt.training.progress import Progress
 from tfnmt.training.replicas import ONE_REPLICA, Replicas
 from tfnmt.training.run import TrainingRun
-from tfnmt.training.run_record import SAMPLE, RunRecord, resumed_record, shared_record
-from tfnmt.training.trainer import train
+from tfnmt.training.run_record import SAMPLE, RunRecord, require_files, resumed_record, shared_record
 
 logger = logging.getLogger(__name__)
 
@@ -135,13 +133,7 @@ def _train(directory, preset, record, vectors, word_files, resuming, session, ma
         **session,
         callbacks=make_callbacks(model, dev_examples) if make_callbacks and replicas.is_chief else (),
     )
-    replicas.from_chief(lambda: save_description(model, directory, preset, record, resuming))
-    progress = train(run)
-    if replicas.is_chief:
-        load_weights(model, directory)
-        scores = best_scores(progress, training.selection)
-        model_card(model, preset, record, scores, progress.history, dev_examples).write(directory)
-    return model, progress
+    return model, train_and_describe(run, model, preset, record, model_card, dev_examples)
 
 
 def _warn_of_lengths(preset, examples, batches_per_epoch):
@@ -164,16 +156,13 @@ def _new_tokenizer(preset, examples, dev_examples, vectors, word_files):
 
 def _record(directory, preset, training_files, dev_files, vectors, resuming, command):
     """The `RunRecord` of a run that begins or goes on with these files."""
+    require_files(training_files, dev_files, resuming)
     if resuming:
-        require(not isinstance(dev_files, int), "dev_files", dev_files, "None to resume: the run has its files")
         return resumed_record(directory, training_files, dev_files)
     if isinstance(dev_files, int):
-        require(training_files is not None, "dev_files", dev_files, "a number only with training_files to hold out of")
         _training_examples(preset, training_files)  # what is wrong is told of these, and not of the parts
         headers = [_has_header(TASKS[preset.model.task], path) for path in training_files]
         training_files, dev_files = split_examples(training_files, dev_files, directory / SPLIT, headers)
-    both = (training_files is None) == (dev_files is None)
-    require(both, "dev_files", dev_files, "files with training_files, or a number to hold out of them; none without")
     if training_files is None:
         with file_errors(directory):
             sample = TASKS[preset.model.task].write_sample(directory / SAMPLE)

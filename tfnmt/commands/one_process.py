@@ -13,7 +13,6 @@ def train_in_process(
     arguments: argparse.Namespace,
     preset: Any,
     profile_steps: tuple[int, int] | None,
-    tensorboard_callbacks: Callable[..., Any],
 ) -> str | None:
     """Train as the options say, or begin to with `--dry-run`.
 
@@ -23,12 +22,12 @@ def train_in_process(
         arguments: the options.
         preset: all that the run depends on, but the data.
         profile_steps: see `profiled_steps`.
-        tensorboard_callbacks: makes `make_callbacks` of a directory, the preset and `profile_steps`.
 
     Returns:
         What is to be printed: the line that tells the best score, in the process that scores, None in others; with
         `--dry-run`, what `dry_run` tells.
     """
+    from tfnmt.inspection.callbacks import tensorboard_callbacks
     from tfnmt.threads import share_processors
     from tfnmt.training.checkpoints import checkpoint_names, saved_progress
     from tfnmt.training.dry_run import dry_run

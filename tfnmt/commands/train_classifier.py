@@ -66,7 +66,6 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
 def train(arguments: argparse.Namespace) -> str | None:
     """Train as the options say, in this process; the line that tells the best score, in the process that scores."""
     from tfnmt.classification.training import train_classifier
-    from tfnmt.inspection.classification_callbacks import tensorboard_callbacks
 
     preset, files, dev_files, profile_steps = _chosen(arguments)
     of_vectors = {"embedding_size": "--vectors, which have a size of their own"} if arguments.vectors else {}
@@ -79,7 +78,7 @@ def train(arguments: argparse.Namespace) -> str | None:
         vectors=arguments.vectors,
         word_files=arguments.words,
     )
-    return train_in_process(train, arguments, preset, profile_steps, tensorboard_callbacks)
+    return train_in_process(train, arguments, preset, profile_steps)
 
 
 def _chosen(arguments):

@@ -48,13 +48,12 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
 
 def train(arguments: argparse.Namespace) -> str | None:
     """Train as the options say, in this process; the line that tells the best score, in the process that scores."""
-    from tfnmt.inspection.translation_callbacks import tensorboard_callbacks
     from tfnmt.translation.training import train_translator
 
     preset, files, dev_files, profile_steps = _chosen(arguments)
     warn_of_unused_settings(preset, arguments.set)
     train = functools.partial(train_translator, preset=preset, training_files=files, dev_files=dev_files)
-    return train_in_process(train, arguments, preset, profile_steps, tensorboard_callbacks)
+    return train_in_process(train, arguments, preset, profile_steps)
 
 
 def _chosen(arguments):

@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 
-from tfnmt.configuration import Configuration, require
+from tfnmt.configuration import require
 from tfnmt.errors import UserError
 from tfnmt.pretrained import find_model
 from tfnmt.signals import StopSignals
@@ -20,12 +20,10 @@ from tfnmt.training.model_directory import (
     CONFIGURATION,
     WEIGHTS,
     load_model,
-    save_configuration,
-    save_tokenizers,
 )
 from tfnmt.training.replicas import Replicas
 from tfnmt.training.run_lock import lock_directory
-from tfnmt.training.run_record import RECORD, RunRecord, read_preset, require_run, started_preset
+from tfnmt.training.run_record import RECORD, read_preset, require_run, started_preset
 
 OTHER_OUTPUT = "name another --output"
 
@@ -115,20 +113,6 @@ def _check_resumable(directory, preset):
                     f" {', '.join(MAY_CHANGE)} may change: begin another run, in another directory, perhaps"
                     f" with the weights of this one (--initial {directory})"
                 )
-
-
-def save_description(
-    model: keras.Model, directory: Path, preset: Configuration, record: RunRecord, resuming: bool
-) -> None:
-    """Write all of a model directory but the weights: run.json, config.json and, unless they are there, the tokenizers.
-
-    Raises:
-        UserError: the file system refuses, for example because it is full.
-    """
-    record.save(directory)
-    if not resuming:
-        save_tokenizers(model, directory)
-    save_configuration(model, directory, **{name: value for name, value in preset if name != "model"})
 
 
 def initial_model(configuration: TrainingConfiguration, cls: type[keras.Model]) -> keras.Model | None:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from tfnmt.configuration import Configuration, from_json
+from tfnmt.configuration import Configuration, from_json, require
 from tfnmt.errors import UserError
 from tfnmt.files import file_digest, read_json, write_file
 from tfnmt.training.digests import check_digests
@@ -58,6 +58,21 @@ class RunRecord(Configuration):
     def save(self, directory: Path) -> None:
         """Write run.json."""
         write_file(directory / RECORD, self.model_dump_json(indent=2) + "\n")
+
+
+def require_files(training: Any, dev: Any, resuming: bool) -> None:
+    """Raise `UserError` unless the dev data that a training is given fit the training data.
+
+    Args:
+        training: training files, None for none.
+        dev: dev files, None for none, or a number of training examples to hold out.
+        resuming: the run has begun, and has its files.
+    """
+    if resuming:
+        require(not isinstance(dev, int), "dev_files", dev, "None to resume: the run has its files")
+    else:
+        both = (training is None) == (dev is None)
+        require(both, "dev_files", dev, "files with training_files, or a number to hold out of them; none without")
 
 
 def require_run(directory: str | Path) -> None:

@@ -28,17 +28,15 @@ from tfnmt.files import file_errors
 from tfnmt.layers.product_timing import bfloat16_is_slower
 from tfnmt.text.tokenizers import Tokenizer, load_tokenizer
 from tfnmt.training.configuration import TrainingConfiguration
+from tfnmt.training.description import train_and_describe
 from tfnmt.training.losses import MaskedCrossEntropy
 from tfnmt.training.metrics import Perplexity, TokenAccuracy
-from tfnmt.training.model_card import best_scores
-from tfnmt.training.model_directory import load_weights
 from tfnmt.training.optimizers import make_optimizer
-from tfnmt.training.preparation import copy_weights, initial_model, initial_preset, open_run, save_description
+from tfnmt.training.preparation import copy_weights, initial_model, initial_preset, open_run
 from tfnmt.training.progress import Progress
 from tfnmt.training.replicas import ONE_REPLICA, Replicas
 from tfnmt.training.run import TrainingRun
-from tfnmt.training.run_record import SAMPLE, RunRecord, resumed_record, shared_record
-from tfnmt.training.trainer import train
+from tfnmt.training.run_record import SAMPLE, RunRecord, require_files, resumed_record, shared_record
 from tfnmt.translation.bleu import translation_scores
 from tfnmt.translation.evaluation import read_references
 from tfnmt.translation.model_card import model_card
@@ -133,20 +131,14 @@ def _train(directory, preset, record, training_files, dev_files, resuming, sessi
         **session,
         callbacks=make_callbacks(model, dev_files) if make_callbacks and replicas.is_chief else (),
     )
-    replicas.from_chief(lambda: save_description(model, directory, preset, record, resuming))
     with reading(training_files):
-        progress = train(run)
-    if replicas.is_chief:
-        load_weights(model, directory)
-        scores = best_scores(progress, training.selection)
-        model_card(model, preset, record, scores, progress.history, dev_files).write(directory)
-    return model, progress
+        return model, train_and_describe(run, model, preset, record, model_card, dev_files)
 
 
 def _record(directory, training_files, dev_files, resuming, command):
     """The `RunRecord` of a run that begins or goes on with these files, after a check of them."""
+    require_files(training_files, dev_files, resuming)
     if resuming:
-        require(not isinstance(dev_files, int), "dev_files", dev_files, "None to resume: the run has its files")
         return resumed_record(directory, *(files and files.paths() for files in (training_files, dev_files)))
     if isinstance(dev_files, int):
         of_text = isinstance(training_files, ParallelFiles)
@@ -155,8 +147,6 @@ def _record(directory, training_files, dev_files, resuming, command):
         training_files, dev_files = (
             ParallelFiles(*paths) for paths in split_pairs(training_files.paths(), dev_files, directory / SPLIT)
         )
-    both = (training_files is None) == (dev_files is None)
-    require(both, "dev_files", dev_files, "files with training_files, or a number to hold out of them; none without")
     if training_files is None:
         with file_errors(directory):
             sample = write_sample(directory / SAMPLE)

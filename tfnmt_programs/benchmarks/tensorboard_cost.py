@@ -7,7 +7,7 @@ from typing import Any
 import keras
 
 from tfnmt.data.parallel import ParallelFiles
-from tfnmt.inspection.translation_callbacks import tensorboard_callbacks
+from tfnmt.inspection.callbacks import tensorboard_callbacks
 from tfnmt.translation.training import train_translator
 
 HOOKS = (

@@ -8,7 +8,7 @@ import keras
 
 from tfnmt.classification.presets import ClassifierPreset
 from tfnmt.classification.training import train_classifier
-from tfnmt.inspection import classification_callbacks, translation_callbacks
+from tfnmt.inspection.callbacks import tensorboard_callbacks
 from tfnmt.translation.presets import Preset
 from tfnmt.translation.training import train_translator
 from tfnmt_programs.measuring import peak_memory, resident_memory
@@ -50,10 +50,7 @@ def training_memory(preset: Preset | ClassifierPreset, *files: Any) -> dict[str,
         A dictionary: "megabytes", "objects" and "graphs" after each epoch, and "peak_megabytes".
     """
     memory = MemoryOfEpochs()
-    if isinstance(preset, ClassifierPreset):
-        train, tensorboard_callbacks = train_classifier, classification_callbacks.tensorboard_callbacks
-    else:
-        train, tensorboard_callbacks = train_translator, translation_callbacks.tensorboard_callbacks
+    train = train_classifier if isinstance(preset, ClassifierPreset) else train_translator
     with tempfile.TemporaryDirectory() as directory:
         board = tensorboard_callbacks(directory, preset)
         train(directory, preset, *files, make_callbacks=lambda *run: [*board(*run), memory])

@@ -1,18 +1,16 @@
 """What TensorBoard shows of a classifier beside its curves: the trees that it parses, word vectors."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
-import keras
 import tensorflow as tf
 
 from tfnmt.classification.classifier import Classifier
 from tfnmt.data.examples import Example
 from tfnmt.inspection.figures import figure_image
 from tfnmt.inspection.projector import word_table, write_projector
-from tfnmt.inspection.tensorboard import LOGS, SummaryCallback, TrainingSummaries, preset_settings
+from tfnmt.inspection.tensorboard import SummaryCallback
 from tfnmt.inspection.trees import draw_trees
 from tfnmt.text.brackets import from_brackets
 from tfnmt.training.keras_internals import averaged_weights
@@ -21,27 +19,6 @@ DRAWN_SENTENCES = 3
 """Dev sentences whose trees are drawn."""
 LONGEST_DRAWN = 25
 """Words of a sentence that is drawn: longer ones would be too small to read."""
-
-
-def tensorboard_callbacks(
-    directory: str | Path, preset: Any, profile_steps: tuple[int, int] | None = None
-) -> Callable[[Classifier, Iterable[Example]], list[keras.callbacks.Callback]]:
-    """What `train_classifier` takes as `make_callbacks`: a function that makes callbacks which write to DIRECTORY/logs.
-
-    Args:
-        directory: the model directory.
-        preset: the run's `ClassifierPreset`.
-        profile_steps: see `TrainingSummaries`.
-    """
-    logs = Path(directory, LOGS)
-
-    def callbacks(model: Classifier, dev_examples: Iterable[Example]) -> list[keras.callbacks.Callback]:
-        return [
-            TrainingSummaries(logs, preset_settings(preset), profile_steps),
-            ClassificationSummaries(logs, model, dev_examples),
-        ]
-
-    return callbacks
 
 
 class ClassificationSummaries(SummaryCallback):

@@ -1,18 +1,16 @@
 """What TensorBoard shows of a translator beside its curves: the graph, translations, attention, vectors."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import keras
 import tensorflow as tf
 
-from tfnmt.data.parallel import ParallelFiles
 from tfnmt.inspection.attention import attention_matrices, draw_attention
 from tfnmt.inspection.figures import figure_image
 from tfnmt.inspection.projector import word_table, write_projector
 from tfnmt.inspection.summary_vectors import summary_vectors
-from tfnmt.inspection.tensorboard import LOGS, SummaryCallback, TrainingSummaries, preset_settings
+from tfnmt.inspection.tensorboard import SummaryCallback
 from tfnmt.training.keras_internals import averaged_weights
 from tfnmt.translation.translator import Translator
 
@@ -21,27 +19,6 @@ TRANSLATED_SENTENCES = 5
 DRAWN_SENTENCES = 2
 """Those of them whose attention is drawn."""
 PROJECTED_SENTENCES = 500
-
-
-def tensorboard_callbacks(
-    directory: str | Path, preset: Any, profile_steps: tuple[int, int] | None = None
-) -> Callable[[Translator, ParallelFiles], list[keras.callbacks.Callback]]:
-    """What `train_translator` takes as `make_callbacks`: a function that makes callbacks which write to DIRECTORY/logs.
-
-    Args:
-        directory: the model directory.
-        preset: the run's `Preset`.
-        profile_steps: see `TrainingSummaries`.
-    """
-    logs = Path(directory, LOGS)
-
-    def callbacks(model: Translator, dev_files: ParallelFiles) -> list[keras.callbacks.Callback]:
-        return [
-            TrainingSummaries(logs, preset_settings(preset), profile_steps),
-            TranslationSummaries(logs, model, *dev_files.sides()),
-        ]
-
-    return callbacks
 
 
 class TranslationSummaries(SummaryCallback):
