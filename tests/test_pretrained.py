@@ -49,7 +49,7 @@ def test_what_is_no_model_directory_is_told(tmp_path):
     (tmp_path / "a directory.keras").mkdir()
     with pytest.raises(UserError, match="config.json: cannot be read"):
         tfnmt.load(tmp_path / "a directory.keras")
-    with pytest.raises(UserError, match=r"m\.keras: is no model directory; keras\.models\.load_model loads it"):
+    with pytest.raises(UserError, match=r"m\.keras: is not a model directory; keras\.models\.load_model loads it"):
         tfnmt.load("m.keras")
     with pytest.raises(UserError, match="kind=clasifier: allowed is translator or classifier, or None"):
         tfnmt.load("sample-spinn", kind="clasifier")

@@ -14,7 +14,7 @@ from tfnmt.data.example_batches import evaluation_batches
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.errors import UserError
 from tfnmt.models import load
-from tfnmt.training.checkpoints import checkpoint_names
+from tfnmt.training.checkpoints import checkpoint_names, variable_key
 from tfnmt.training.digests import write_with_digest
 from tfnmt.training.model_directory import CHECKPOINTS, CONFIGURATION, save_tokenizers, save_weights
 from tfnmt.training.run_record import read_preset, require_run, resumed_record
@@ -59,7 +59,7 @@ def average_checkpoints(directory: str | Path, last: int, output: str | Path, co
     readers = [_reader(directory / CHECKPOINTS / name) for name in names[:last]]
     places = {id(variable): place for place, variable in enumerate(model.variables)}
     for weight in model.weights:  # and not the states of dropout's random numbers, which are variables too
-        key = f"variables/{places[id(weight)]}/.ATTRIBUTES/VARIABLE_VALUE"
+        key = variable_key(places[id(weight)])
         weight.assign(sum(_read(reader, key, weight.shape, directory) / last for reader in readers))
     save_tokenizers(model, output)
     save_weights(model, output)

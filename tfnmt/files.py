@@ -19,20 +19,20 @@ _TRY_AGAIN = "what was saved before is whole: put that right, then run it again 
 
 
 @contextlib.contextmanager
-def atomic_write(path: str | Path, way_out: str = _TRY_AGAIN) -> Iterator[Path]:
+def atomic_write(path: str | Path, advice: str = _TRY_AGAIN) -> Iterator[Path]:
     """Give a temporary path to write to; when all is written, it replaces `path` at once.
 
     Args:
         path: the file. A device or a pipe is written to directly. A file that this process has open, as /dev/stdout may
             be, is not replaced: what is written follows what it has written there before.
-        way_out: the advice at the end of an error's message.
+        advice: the advice at the end of an error's message.
 
     Raises:
         UserError: the file system refuses, for example because it is full; a directory, before anything is written.
             The old file stays.
     """
     path = Path(path)
-    with file_errors(path, way_out):
+    with file_errors(path, advice):
         if path.exists() and not path.is_file() and not path.is_dir():  # a device or a pipe cannot be replaced
             yield path
             return
@@ -43,34 +43,34 @@ def atomic_write(path: str | Path, way_out: str = _TRY_AGAIN) -> Iterator[Path]:
                     shutil.copyfileobj(written, file)
             return
     target = path.resolve()  # a link stays, and the file that it points to is replaced
-    part = target.with_name(f".part-{target.name}")  # nobody's file; what a kill leaves is written over
+    part = target.with_name(f".part-{target.name}")  # no file of a user's; one that a kill has left is overwritten
     try:
-        with file_errors(path, way_out):
+        with file_errors(path, advice):
             if target.is_dir():
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
             yield part
             os.replace(part, target)
     finally:
-        with contextlib.suppress(OSError):  # of what went wrong has been told
+        with contextlib.suppress(OSError):  # the error that matters has been raised already
             part.unlink(missing_ok=True)
 
 
-def write_file(path: str | Path, content: str | bytes | memoryview, way_out: str = _TRY_AGAIN) -> None:
-    """Write a file whole, text in UTF-8; see `atomic_write` for `way_out` and what it raises."""
-    with atomic_write(path, way_out) as part:
+def write_file(path: str | Path, content: str | bytes | memoryview, advice: str = _TRY_AGAIN) -> None:
+    """Write a file whole, text in UTF-8; see `atomic_write` for `advice` and what it raises."""
+    with atomic_write(path, advice) as part:
         part.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
 
 
 @contextlib.contextmanager
-def file_errors(path: str | Path, way_out: str = _TRY_AGAIN) -> Iterator[None]:
+def file_errors(path: str | Path, advice: str = _TRY_AGAIN) -> Iterator[None]:
     """Turn the file system's errors while `path` is written into a `UserError` of one line."""
     try:
         yield
     except (OSError, tf.errors.OpError) as error:
-        raise UserError(f"{path}: cannot be written ({_reason(error)}); {way_out}") from error
+        raise UserError(f"{path}: cannot be written ({_reason(error)}); {advice}") from error
 
 
-def read_json(path: Path, way_out: str) -> Any:
+def read_json(path: Path, advice: str) -> Any:
     """What a JSON file says.
 
     Raises:
@@ -79,7 +79,7 @@ def read_json(path: Path, way_out: str) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}: is broken ({error}); {way_out}") from error
+        raise UserError(f"{path}: is broken ({error}); {advice}") from error
 
 
 def file_digest(path: str | Path) -> str:

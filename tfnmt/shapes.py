@@ -1,4 +1,4 @@
-"""What a graph is told of shapes."""
+"""Input signatures, and batches of which the graph does not know the size."""
 
 from collections.abc import Callable
 from typing import Any

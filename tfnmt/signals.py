@@ -12,7 +12,7 @@ from tfnmt.errors import InterruptedBySignal
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 AGAIN_SECONDS = 0.1
-"""After which an exception that was lost is raised again."""
+"""Seconds after which an exception that Python has swallowed is raised again."""
 
 
 @contextlib.contextmanager
@@ -62,11 +62,11 @@ class StopSignals:
     out, but prints it. Then it is not printed, and raised again soon after.
 
     Args:
-        way_out: gives what the message is to say of how to go on.
+        advice: gives what the message is to say of how to go on.
     """
 
-    def __init__(self, way_out: Callable[[], str] | None = None):
-        self.way_out = way_out
+    def __init__(self, advice: Callable[[], str] | None = None):
+        self.advice = advice
         self.received = 0
         """The signal that has come; 0: none."""
         self.deferred = False
@@ -117,4 +117,4 @@ class StopSignals:
         """Raise `InterruptedBySignal`, of the signal that has come."""
         self.ended = True
         message = f"interrupted by {signal.Signals(self.received).name}"
-        raise InterruptedBySignal(f"{message}; {self.way_out()}" if self.way_out else message, self.received)
+        raise InterruptedBySignal(f"{message}; {self.advice()}" if self.advice else message, self.received)

@@ -76,8 +76,8 @@ def _standard_error_held_back() -> Iterator[None]:
 def missing_module(error: ModuleNotFoundError) -> str:
     """The line to show when a package is not installed."""
     extra = _EXTRAS.get(str(error.name).partition(".")[0])
-    way_out = f"in a checkout, `pip install '.[{extra}]'`" if extra else INSTALL
-    return f"Python finds no module {error.name!r}: {way_out}"
+    advice = f"in a checkout, `pip install '.[{extra}]'`" if extra else INSTALL
+    return f"Python finds no module {error.name!r}: {advice}"
 
 
 def process_pool(processes: int, begin: Callable[..., None], *arguments: Any) -> ProcessPoolExecutor:

@@ -310,7 +310,7 @@ def test_errors_name_the_text():
     for text in ("dogs", "ab", ("a", "b", "c"), ("a", 1)):
         with pytest.raises(UserError, match="text 2: is .*; it should be a pair of texts"):
             pairs.classify([("a", "b"), text])
-    with pytest.raises(UserError, match=r"^text 2: half a surrogate pair, '\\ud800', is no character$"):
+    with pytest.raises(UserError, match=r"^text 2: half a surrogate pair, '\\ud800', is not a character$"):
         pairs.classify([("a", "b"), ("a", "b \ud800")])
     with pytest.raises(UserError, match=r"text 1: is \('a', 'b'\); it should be a text"):
         made("bag", "listops").classify([("a", "b")])
@@ -321,7 +321,7 @@ def test_errors_name_the_text():
     parser = made("spinn", "listops")
     with pytest.raises(UserError, match=r"text 2: is \('a', 'b'\); it should be a text"):
         parser.parse(["a b", ("a", "b")])
-    with pytest.raises(UserError, match=r"^text 1: half a surrogate pair, '\\ud800', is no character$"):
+    with pytest.raises(UserError, match=r"^text 1: half a surrogate pair, '\\ud800', is not a character$"):
         parser.parse(["\ud800"])
     for method in (parser.parse, parser.classify):
         with pytest.raises(UserError, match="texts=a b: allowed is a list of texts"):

@@ -153,7 +153,7 @@ def test_initial_models_that_do_not_fit_are_errors(files, tmp_path):
     assert "the word vectors come from initial=" in refusal(first, vectors="vectors.txt")
     (tmp_path / "first" / "config.json").write_text('{"kind": "translator"}')
     (tmp_path / "first" / "digests.json").unlink()
-    assert "is no classifier, but a translator" in refusal(first)
+    assert "is a translator, not a classifier" in refusal(first)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_lengths_that_the_epochs_never_reach_are_told(files, tmp_path, caplog):
 
 def test_a_model_of_the_other_kind_is_an_error(files, tmp_path):
     train_classifier(tmp_path / "model", small("encoder=bag", "steps=1"), *files)
-    with pytest.raises(UserError, match="is no translator, but a classifier"):
+    with pytest.raises(UserError, match="is a classifier, not a translator"):
         tfnmt.load(tmp_path / "model", "translator")
     (tmp_path / "model" / "config.json").write_text('{"kind": "poet"}')
     with pytest.raises(UserError, match="kind=poet: allowed is translator or classifier"):

@@ -115,7 +115,7 @@ def test_mistakes_are_one_line(translator, parser, corpus, tmp_path, monkeypatch
     good = {"--model": translator, "--input": corpus / "a.en", "--output": tmp_path / "output"}
     for change, complaint in (
         ({"--model": tmp_path / "none"}, "none: there is no such model directory"),
-        ({"--model": parser}, "is no translator, but a classifier"),
+        ({"--model": parser}, "is a classifier, not a translator"),
         ({"--input": tmp_path / "*.en"}, "no file matches"),
         ({"--output": tmp_path / "file"}, "file: cannot be written"),
         ({"--n-best": 9}, "n_best=9: allowed is 1 to 5"),

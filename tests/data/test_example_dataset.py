@@ -127,7 +127,7 @@ def test_long_examples_are_skipped(tmp_path):
             "snli",
             "a.jsonl",
             [json.dumps(dict(zip(COLUMNS, ("neutral", "a", "\ud800"), strict=True)))],
-            r"line 1: half a surrogate pair, '\\ud800', is no character",
+            r"line 1: half a surrogate pair, '\\ud800', is not a character",
         ),
         ("snli", "a.txt", ["gold_label\tsentence1"], "line 1: no column is named 'sentence1_binary_parse'"),
         ("snli", "a.txt", ["\t".join(COLUMNS), "neutral\tA"], "line 2: 2 columns, but the first line names 3"),

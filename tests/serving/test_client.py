@@ -159,13 +159,13 @@ def test_a_port_that_wants_tls_is_told(certificate):
 
 def test_an_answer_that_is_no_json_is_told(answering):
     url, _ = answering((200, {"page": "<html>"}))
-    with connect(url) as client, pytest.raises(PredictError, match="200: the answer is no JSON: '<html>'"):
+    with connect(url) as client, pytest.raises(PredictError, match="200: the answer is not valid JSON: '<html>'"):
         client.predict("m", {"text": ["x"]})
 
 
 @pytest.mark.parametrize(
     "status, told",
-    [(200, f"the answer is no JSON: {'[' * 60!r}; is it a server of models?"), (400, "[" * 200)],
+    [(200, f"the answer is not valid JSON: {'[' * 60!r}; is the address right?"), (400, "[" * 200)],
     ids=["answer", "refusal"],
 )
 def test_an_answer_that_is_nested_too_deep_is_told(answering, status, told):
@@ -188,7 +188,7 @@ def test_an_answer_of_another_service_is_told(answering, call, of_another_servic
     url, _ = answering((200, {"page": of_another_service}))
     with connect(url) as client, pytest.raises(PredictError) as caught:
         call(client)
-    assert caught.value.message == f"the answer is no model's: {of_another_service!r}; is it a server of models?"
+    assert caught.value.message == f"the answer is not a model server's: {of_another_service!r}; is the address right?"
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,10 @@ def test_the_deadline_includes_all_retries(monkeypatch):
 
 
 def test_a_host_name_that_cannot_be():
-    with connect("http://a..b:80") as client, pytest.raises(PredictError, match="http://a..b:80 is no address"):
+    with (
+        connect("http://a..b:80") as client,
+        pytest.raises(PredictError, match="http://a..b:80 is not a valid address"),
+    ):
         client.status("m")
 
 

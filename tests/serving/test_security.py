@@ -107,7 +107,7 @@ def test_certificates_that_cannot_be_used(certificate, tmp_path):
         connect("https://localhost:1", authorities=tmp_path / "no such.pem")
     (tmp_path / "junk.pem").write_text("junk\n")
     for scheme in ("https", "grpcs"):
-        with pytest.raises(UserError, match="^.*junk.pem: is no PEM file of certificates"):
+        with pytest.raises(UserError, match="^.*junk.pem: is not a PEM file of certificates"):
             connect(f"{scheme}://localhost:1", authorities=tmp_path / "junk.pem")
 
 

@@ -60,12 +60,12 @@ def test_requests(read, tmp_path):
     [
         (b"ju", "is cut short, or not in TFRecord format"),
         (b"junk" * 10, "cannot be read as TFRecords"),
-        ([b"junk \xff"], "record 1 is no PredictionLog"),
+        ([b"junk \xff"], "record 1 is not a PredictionLog"),
         ([RIGHT, b""], "record 2 is empty; a predict_log is needed"),
         ([log("classify_log { }")], "record 1 is classify_log; a predict_log is needed"),
         ([log("predict_log { request { } }")], "record 1: input keys do not match"),
         ([log('predict_log { request { model_spec { signature_name: "x" } } }')], "record 1: no signature x"),
-        ([RIGHT.replace(b"a", b"\xff")], "record 1: .* is not UTF-8|record 1 is no PredictionLog"),
+        ([RIGHT.replace(b"a", b"\xff")], "record 1: .* is not UTF-8|record 1 is not a PredictionLog"),
         ([RIGHT] * 1001, "more than 1,000 records"),
     ],
 )

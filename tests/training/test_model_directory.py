@@ -230,7 +230,7 @@ def test_weights_left_over_are_noticed(copy):
     with pytest.raises(UserError) as caught:
         tfnmt.load(copy)
     assert str(caught.value) == (
-        f"{copy / 'model.weights.h5'}: has decoder/another, which is no part of the model that config.json describes"
+        f"{copy / 'model.weights.h5'}: has decoder/another, which is not part of the model that config.json describes"
     )
 
 

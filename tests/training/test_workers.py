@@ -97,7 +97,7 @@ def test_a_slice_without_weight_is_no_part_of_the_loss():
     ("text", "message"),
     [
         ("", "TF_CONFIG is not set"),
-        ("{nonsense", "TF_CONFIG: is no JSON"),
+        ("{nonsense", "TF_CONFIG: is not valid JSON"),
         ("[]", "should be"),
         ('{"cluster": {"worker": []}, "task": {"type": "worker", "index": 0}}', "should be"),
         ('{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}}', "should be"),

@@ -100,7 +100,9 @@ def test_what_is_no_precision_no_batch_size_or_no_text():
         Scorer(made(), "bfloat16")
     with pytest.raises(UserError, match="^batch_size=0: allowed is a whole number from 1$"):
         Scorer(made()).score(["a"], ["b"], batch_size=0)
-    with pytest.raises(UserError, match=r"^translations, number 2: half a surrogate pair, '\\ud800', is no character$"):
+    with pytest.raises(
+        UserError, match=r"^translations, number 2: half a surrogate pair, '\\ud800', is not a character$"
+    ):
         Scorer(made()).score(["a", "b"], ["a", "b \ud800"])
 
 

@@ -296,7 +296,7 @@ def test_lists_that_do_not_fit(model):
         searcher.translate(["a", "b"], prefixes="DE")
     with pytest.raises(UserError, match="batch_size=0: allowed is a whole number from 1"):
         searcher.translate(["a"], batch_size=0)
-    with pytest.raises(UserError, match=r"^texts, number 2: half a surrogate pair, '\\udfff', is no character$"):
+    with pytest.raises(UserError, match=r"^texts, number 2: half a surrogate pair, '\\udfff', is not a character$"):
         searcher.translate(["a", "\udfff"])
 
 

@@ -103,7 +103,7 @@ def test_saved_and_loaded(model, tmp_path):
     with pytest.raises(UserError, match="none.npz: No such file"):
         load_shortlist(tmp_path / "none.npz")
     (tmp_path / "text").write_text("no shortlist")
-    with pytest.raises(UserError, match="text: is no shortlist"):
+    with pytest.raises(UserError, match="text: is not a shortlist"):
         load_shortlist(tmp_path / "text")
     other = Shortlist(np.zeros([5, 1]), [4], 9)
     with pytest.raises(UserError, match="of vocabularies of 5 and 9 words, the model's have"):
@@ -129,15 +129,15 @@ def test_a_shortlist_of_another_model_is_refused_though_the_sizes_agree(model, t
 @pytest.mark.parametrize(
     "change, complaint",
     [
-        ({"digests": ["a"]}, "is no shortlist; tfnmt make-shortlist makes one"),
-        ({"digests": [1, 2]}, "is no shortlist; tfnmt make-shortlist makes one"),
+        ({"digests": ["a"]}, "is not a shortlist; tfnmt make-shortlist makes one"),
+        ({"digests": [1, 2]}, "is not a shortlist; tfnmt make-shortlist makes one"),
         ({"translations": [[3], [12]]}, "translations has ids from 3 to 12; allowed is 0 to 11"),
         ({"frequent": [-1, 5]}, "frequent has ids from -1 to 5; allowed is 0 to 11"),
-        ({"translations": [3, 4]}, "is no shortlist; tfnmt make-shortlist makes one"),
-        ({"frequent": [1.5]}, "is no shortlist; tfnmt make-shortlist makes one"),
-        ({"frequent": ["a"]}, "is no shortlist; tfnmt make-shortlist makes one"),
-        ({"target_vocabulary_size": [12]}, "is no shortlist; tfnmt make-shortlist makes one"),
-        ({"target_vocabulary_size": 1 << 31}, "is no shortlist; tfnmt make-shortlist makes one"),
+        ({"translations": [3, 4]}, "is not a shortlist; tfnmt make-shortlist makes one"),
+        ({"frequent": [1.5]}, "is not a shortlist; tfnmt make-shortlist makes one"),
+        ({"frequent": ["a"]}, "is not a shortlist; tfnmt make-shortlist makes one"),
+        ({"target_vocabulary_size": [12]}, "is not a shortlist; tfnmt make-shortlist makes one"),
+        ({"target_vocabulary_size": 1 << 31}, "is not a shortlist; tfnmt make-shortlist makes one"),
     ],
 )
 def test_what_is_no_shortlist(change, complaint, tmp_path):
@@ -154,7 +154,7 @@ def test_a_broken_file_is_no_shortlist(model, tmp_path):
     content = path.read_bytes()
     for broken in (b"", content[:100], content[: len(content) // 2], content[:60] + bytes(20) + content[80:]):
         path.write_bytes(broken)
-        with pytest.raises(UserError, match="short.npz: is no shortlist"):
+        with pytest.raises(UserError, match="short.npz: is not a shortlist"):
             load_shortlist(path)
 
 
@@ -166,7 +166,7 @@ def test_an_archive_that_zipfile_cannot_read_is_no_shortlist(model, place, value
     content = bytearray(path.read_bytes())
     content[content.index(b"PK\1\2") + place] = value
     path.write_bytes(content)
-    with pytest.raises(UserError, match="short.npz: is no shortlist; tfnmt make-shortlist"):
+    with pytest.raises(UserError, match="short.npz: is not a shortlist; tfnmt make-shortlist"):
         load_shortlist(path)
 
 
@@ -175,7 +175,7 @@ def test_an_array_that_declares_more_than_it_holds_is_no_shortlist(tmp_path):
     header = b"{'descr': '<i4', 'fortran_order': False, 'shape': (1000000000, 1000000)}\n"
     with zipfile.ZipFile(tmp_path / "short.npz", "a") as archive:
         archive.writestr("translations.npy", b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header)
-    with pytest.raises(UserError, match="short.npz: is no shortlist; tfnmt make-shortlist"):
+    with pytest.raises(UserError, match="short.npz: is not a shortlist; tfnmt make-shortlist"):
         load_shortlist(tmp_path / "short.npz")
 
 

@@ -300,7 +300,7 @@ def test_what_is_no_run_is_not_resumed(copy, tmp_path):
         f" (--initial {copy} takes the best weights from here)"
     )
     assert {path: path.read_bytes() for path in copy.iterdir()} == before
-    with pytest.raises(UserError, match="is no classifier, but a translator"):
+    with pytest.raises(UserError, match="is a translator, not a classifier"):
         started_preset(copy, ClassifierPreset)
     for text, complaint in (("{", "is broken ("), ("[" * 100_000, "is broken ("), ("{}", "key 'training'")):
         (copy / "run.json").write_text(text)

@@ -33,7 +33,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     if not lines:
         raise UserError(f"{arguments.input}: no line is left: --exclude has them all")
     with (
-        atomic_write(arguments.output, way_out="name another --output") as part,
+        atomic_write(arguments.output, advice="name another --output") as part,
         create_lines(part) as file,
     ):
         file.writelines(line.encode() + b"\n" for line in lines)

@@ -24,7 +24,7 @@ def add_options(parser: CommandParser) -> None:
     add("--url", required=True, help="http://HOST:PORT for REST, grpc://HOST:PORT for gRPC; https and grpcs for TLS")
     add("--model", required=True, metavar="NAME", help="the model's name")
     add("--signature", default="serving_default", metavar="S", help="the signature to call (default: serving_default)")
-    add("--authorities", metavar="FILE", help="certificates in PEM format to trust (default: well-known authorities)")
+    add("--authorities", metavar="F", help="certificates in PEM format to trust (default: well-known authorities)")
     add("--deadline", type=seconds, default=60, metavar="SECONDS", help="of each request (default: 60)")
 
 

@@ -2,10 +2,10 @@
 
 import shtab
 
-from tfnmt.commands.parser import CommandParser
+from tfnmt.commands.parser import FILE, FOLDER, CommandParser
 from tfnmt.commands.verbs import VERBS, load_command, main_parser
 
-COMPLETED = {"F": shtab.FILE, "FILE": shtab.FILE, "PATH": shtab.FILE, "DIR": shtab.DIRECTORY, "RUN": shtab.DIRECTORY}
+COMPLETED = {FILE: shtab.FILE, FOLDER: shtab.DIRECTORY}
 """What completes an option's value, by its metavar."""
 
 

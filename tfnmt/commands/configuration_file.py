@@ -65,7 +65,7 @@ def _read(path: str | Path) -> dict[Any, Any]:
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
-        raise UserError(f"{path}{place}: is no YAML: {getattr(error, 'problem', None) or error}") from error
+        raise UserError(f"{path}{place}: is not valid YAML: {getattr(error, 'problem', None) or error}") from error
     if not isinstance(sections, dict):
         raise UserError(f"{path}: should have sections, such as `training:` with `epochs: 10` below it")
     return sections

@@ -53,10 +53,10 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     with contextlib.ExitStack() as replaced, contextlib.ExitStack() as written:  # both whole before one is replaced
         parts = [replaced.enter_context(atomic_write(path, way)) for path, way in zip(outputs, ways_out, strict=True)]
         files = []
-        for part, path, way_out in zip(parts, outputs, ways_out, strict=True):
-            written.enter_context(file_errors(path, way_out))
+        for part, path, advice in zip(parts, outputs, ways_out, strict=True):
+            written.enter_context(file_errors(path, advice))
             files.append(written.enter_context(create_lines(part)))
         distilled = distilled_pairs(pairs, arguments.n_best, arguments.bleu_tokenize, arguments.back_n_best)
-        for side, file, path, way_out in zip(zip(*distilled, strict=True), files, outputs, ways_out, strict=True):
-            with file_errors(path, way_out):
+        for side, file, path, advice in zip(zip(*distilled, strict=True), files, outputs, ways_out, strict=True):
+            with file_errors(path, advice):
                 file.writelines(line.encode() + b"\n" for line in side)

@@ -50,7 +50,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
             raise UserError(f"--{name} {fewest} {most}: the first number must not be greater than the second")
     lines = islice(draw_lines(arguments.seed, exclude, arguments.levels, **ranges), arguments.count)
     with (
-        atomic_write(arguments.output, way_out="name another --output") as part,
+        atomic_write(arguments.output, advice="name another --output") as part,
         create_lines(part) as file,
     ):
         file.writelines(line.encode() + b"\n" for line in log_progress(lines, "drawing", arguments.count))

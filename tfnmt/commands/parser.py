@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 from tfnmt.pretrained import find_model
 
-FILES = ("F", "FILE", "DIR", "PATH", "RUN")
-"""What stands for a file or a folder in the help: the option's `metavar`."""
+FILE, FOLDER = "F", "DIR"
+"""What stands for a file and a folder in the help: the option's `metavar`."""
 LARGEST = 10**15
 """The largest number that an option takes; Python and TensorFlow, which multiply some of them, end at 2^63."""
 
@@ -34,7 +34,7 @@ class CommandParser(argparse.ArgumentParser):
         arguments, left = super().parse_known_args(args, namespace)
         for action in self._actions:
             values = getattr(arguments, action.dest, None)
-            if action.metavar in FILES and "" in (values if isinstance(values, list) else [values]):
+            if action.metavar in (FILE, FOLDER) and "" in (values if isinstance(values, list) else [values]):
                 self.error(f"argument {'/'.join(action.option_strings) or action.metavar}: the name is empty")
         return arguments, left
 

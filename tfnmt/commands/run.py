@@ -44,7 +44,7 @@ def run(
         options: to parse (default: those of the command line).
         tensorflow: import it before `main` is called; if not, `main` does.
     """
-    for name, mode in (("stdin", "r"), ("stderr", "w")):  # closed ones are as good as empty
+    for name, mode in (("stdin", "r"), ("stderr", "w")):  # closed ones are read and written as /dev/null
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 (open as long as the command runs)
     if sys.stdout is None:

@@ -15,6 +15,7 @@ from tfnmt.commands.run import environment_with
 from tfnmt.errors import UserError
 from tfnmt.processors import processors
 from tfnmt.serving.limits import Limits, RequestLimits
+from tfnmt.serving.options import Address, BatchingOptions, ServerOptions, batching_options, read_token
 from tfnmt.tensorflow_start import import_tensorflow
 
 IMPORT_TENSORFLOW = False
@@ -33,9 +34,10 @@ def add_options(parser: CommandParser) -> None:
         help="trained models, by directory or name, in the place of exported ones: they are exported first",
     )
     add("--models", metavar="DIR", help=f"the folder of servables (default: {SERVABLES})")
-    add("--host", default="127.0.0.1", help="0.0.0.0 admits other machines (default: 127.0.0.1, only this one)")
-    add("--rest-port", type=port, default=8501, metavar="N", help="0 is any free port (default: 8501)")
-    add("--grpc-port", type=port, default=8500, metavar="N", help="0 is any free port (default: 8500)")
+    host, rest_port, grpc_port = Address.host, Address.rest_port, Address.grpc_port
+    add("--host", default=host, help=f"0.0.0.0 admits other machines (default: {host}, only this one)")
+    add("--rest-port", type=port, default=rest_port, metavar="N", help=f"0 is any free port (default: {rest_port})")
+    add("--grpc-port", type=port, default=grpc_port, metavar="N", help=f"0 is any free port (default: {grpc_port})")
     add("--max-batch-size", type=positive, metavar="N", help="texts in one batch (default: that of batching.config)")
     add(
         "--batch-wait-ms",
@@ -48,7 +50,8 @@ def add_options(parser: CommandParser) -> None:
         "--max-batch-tokens",
         type=positive,
         metavar="N",
-        help="texts in one batch times the tokens (words or subwords) of the longest (default: 2048)",
+        help="texts in one batch times the tokens (words or subwords) of the longest"
+        f" (default: {BatchingOptions.max_batch_tokens})",
     )
     rows, connections = RequestLimits.rows, Limits.connections
     add("--max-request-rows", type=positive, default=rows, metavar="N", help=f"texts in one request (default: {rows})")
@@ -62,9 +65,9 @@ def add_options(parser: CommandParser) -> None:
         metavar="N",
         help=f"open HTTP connections (default: {connections})",
     )
-    add("--certificate", metavar="FILE", help="serve by TLS with the certificate in this PEM file; needs --key")
-    add("--key", metavar="FILE", help="the private key of --certificate")
-    add("--admin-token-file", metavar="FILE", help="metrics and changes of the models need the token in this file")
+    add("--certificate", metavar="F", help="serve by TLS with the certificate in this PEM file; needs --key")
+    add("--key", metavar="F", help="the private key of --certificate")
+    add("--admin-token-file", metavar="F", help="metrics and changes of the models need the token in this file")
     add("--access-log", action="store_true", help="log each request on standard error")
 
 
@@ -147,7 +150,6 @@ def folder_of_servables(arguments: argparse.Namespace) -> Iterator[str]:
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
-    from tfnmt.serving.options import Address, ServerOptions, batching_options, read_token
     from tfnmt.serving.server import run_server
     from tfnmt.serving.tls import Certificate
 

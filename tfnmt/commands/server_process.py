@@ -22,6 +22,20 @@ class ServerProcess(NamedTuple):
     grpc_url: str
     process: subprocess.Popen
 
+    def stop(self) -> float:
+        """Send SIGTERM; the seconds until the server has ended.
+
+        Raises:
+            UserError: it has not ended after 120 seconds.
+        """
+        start = time.monotonic()
+        self.process.terminate()
+        try:
+            self.process.wait(120)
+        except subprocess.TimeoutExpired:
+            raise UserError("the server has not ended 120 seconds after SIGTERM") from None
+        return time.monotonic() - start
+
 
 @contextlib.contextmanager
 def server_process(models: Path | str, *options: str, checkout: Path | str | None = None) -> Iterator[ServerProcess]:

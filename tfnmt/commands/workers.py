@@ -18,8 +18,8 @@ OF_NEW_RUNS = (
 )
 """Options that a run has of its own once it has begun, and --set."""
 
-PARTED = ("train", "source", "target", "records")
-"""What --dev-split has parted; the run has the parts."""
+DIVIDED = ("train", "source", "target", "records")
+"""Options whose files --dev-split has divided; a resumed run reads the parts."""
 
 Train = Callable[[argparse.Namespace], str | None]
 
@@ -62,7 +62,7 @@ def _in_worker(train: Train, arguments: argparse.Namespace, again: bool) -> str 
 
     options = vars(arguments) | {"strategy": "multiworker"}
     if again and arguments.output and checkpoint_names(Path(arguments.output, CHECKPOINTS)):
-        left_out = OF_NEW_RUNS + (PARTED if options.get("dev_split") is not None else ())
+        left_out = OF_NEW_RUNS + (DIVIDED if options.get("dev_split") is not None else ())
         options |= {"resume": arguments.output, "set": []} | {name: None for name in left_out if name in options}
     import_tensorflow()
     with logging_to_standard_error():

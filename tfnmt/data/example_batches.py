@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import tensorflow as tf
+from keras.utils import pad_sequences
 
 from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.data.examples import Example, Sentence
@@ -118,13 +119,15 @@ def example_arrays(examples: list[Example]) -> tuple[dict[str, np.ndarray], np.n
     inputs = _sentence_arrays([sentence for side in sides for sentence in side])
     if examples[0].phrase_labels is None:
         return inputs, np.array([example.label for example in examples], np.int32)
-    return inputs, _padded([example.phrase_labels or [] for example in examples], NO_LABEL)
+    return inputs, pad_sequences([example.phrase_labels or [] for example in examples], padding="post", value=NO_LABEL)
 
 
 def _sentence_arrays(sentences: Sequence[Sentence]) -> dict[str, np.ndarray]:
     arrays = {"words": np.array([" ".join(sentence.words) for sentence in sentences], object)}
     if sentences[0].transitions is not None:
-        arrays["transitions"] = _padded([sentence.transitions or [] for sentence in sentences], PAD)
+        arrays["transitions"] = pad_sequences(
+            [sentence.transitions or [] for sentence in sentences], padding="post", value=PAD
+        )
     return arrays
 
 
@@ -132,13 +135,6 @@ def _encoded(inputs: dict, tokenizer: WordTokenizer) -> dict[str, tf.Tensor]:
     words = tokenizer.encode(tf.convert_to_tensor(inputs["words"])).to_tensor(PADDING)
     others = {name: tf.convert_to_tensor(array) for name, array in inputs.items() if name != "words"}
     return {"words": words} | others
-
-
-def _padded(rows: list[list[int]], padding: int) -> np.ndarray:
-    array = np.full([len(rows), max(map(len, rows))], padding, np.int32)
-    for row, values in zip(array, rows, strict=True):
-        row[: len(values)] = values
-    return array
 
 
 def _split(indices: np.ndarray, size: int) -> list[np.ndarray]:

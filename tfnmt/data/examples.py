@@ -63,8 +63,8 @@ class SentenceReader(NamedTuple):
         except UserError as error:
             if self.broken_trees == "skip":
                 raise SkippedExampleError("with a broken tree") from error
-            way_out = "broken_trees=skip (to evaluate, --broken-trees skip) skips such examples"
-            raise UserError(f"{error}; {way_out}") from error
+            advice = "broken_trees=skip (to evaluate, --broken-trees skip) skips such examples"
+            raise UserError(f"{error}; {advice}") from error
 
 
 def split_words(text: str) -> list[str]:

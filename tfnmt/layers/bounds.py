@@ -44,8 +44,8 @@ def decoder_bounds(decoder: Decoder, encoder: Encoder) -> Bounds:
     if decoder.attention:
         bounds |= {id(matrix): bound for matrix, bound in decoder.attention.factors(1.0, context)}
     if decoder.readout:
-        of_readout = {"W_1": state, "W_2": word, "W_3": context}
-        bounds |= {id(getattr(decoder.readout, name)): bound for name, bound in of_readout.items()}
+        readout_bounds = {"W_1": state, "W_2": word, "W_3": context}
+        bounds |= {id(getattr(decoder.readout, name)): bound for name, bound in readout_bounds.items()}
     if decoder.attend_first:
         bounds[id(decoder.W_c)] = context
     if decoder.input_feeding:

@@ -188,16 +188,16 @@ class Decoder(keras.layers.Layer):
             z, c, states, _ = self._transition(inputs, states, invariants)
             return (states[-1],) if self.input_feeding else (z, c), states
 
-        of_memory = self._memory_invariants(memory)
+        memory_invariants = self._memory_invariants(memory)
         outputs, _ = recur(
             step,
             inputs=self._project(u, memory),
             states=states,
-            weights=self._loop_weights() | of_memory["weights"],
+            weights=self._loop_weights() | memory_invariants["weights"],
             output_sizes=(self.readout_size,)
             if self.input_feeding
             else (self.first.units, memory["summary"].shape[-1]),
-            constants=self._loop_constants(dropout_masks) | of_memory["constants"],
+            constants=self._loop_constants(dropout_masks) | memory_invariants["constants"],
         )
         if self.input_feeding:
             (t,) = outputs
@@ -251,8 +251,10 @@ class Decoder(keras.layers.Layer):
         shared = self.for_steps() if shared is None else shared
         if not self.attention and rows > 1:
             memory = {"summary": tf.repeat(memory["summary"], rows, axis=0)}
-        of_memory = self._memory_invariants(memory)
-        invariants = invariants_for_one_step(**{name: shared[name] | of_memory[name] for name in shared}, rows=rows)
+        memory_invariants = self._memory_invariants(memory)
+        invariants = invariants_for_one_step(
+            **{name: shared[name] | memory_invariants[name] for name in shared}, rows=rows
+        )
         u = self.E(ids)
         z, c, states, attention = self._transition(self._project(u, memory, invariants), states, invariants)
         t = z

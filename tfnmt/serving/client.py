@@ -51,4 +51,4 @@ def _check_certificates(path):
     try:
         ssl.create_default_context(cafile=path)
     except ssl.SSLError as error:
-        raise UserError(f"{path}: is no PEM file of certificates ({error.reason})") from error
+        raise UserError(f"{path}: is not a PEM file of certificates ({error.reason})") from error

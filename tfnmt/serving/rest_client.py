@@ -61,7 +61,7 @@ class RestClient(Client):
                 what = "closes connections without an answer; is it for https?" if closes else "cannot be reached"
                 raise RetryableError(PredictError("UNAVAILABLE", f"{self._url} {what}")) from error
             except ValueError as error:  # of requests and of urllib3, for host names that cannot be
-                raise PredictError("INVALID_ARGUMENT", f"{self._url} is no address: {error}") from error
+                raise PredictError("INVALID_ARGUMENT", f"{self._url} is not a valid address: {error}") from error
             if response.is_redirect:
                 address = response.next.url.removesuffix(path)
                 raise PredictError(response.status_code, f"the server redirects to {address}: use that address")
@@ -86,13 +86,13 @@ def _causes(error):
 
 
 def _read(response, read):
-    kind = "JSON"
+    kind = "valid JSON"
     try:
         answer = response.json()
-        kind = "model's"
+        kind = "a model server's"
         return read(answer)
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:  # no JSON, or of another form
-        message = f"the answer is no {kind}: {response.text.strip()[:60]!r}; is it a server of models?"
+        message = f"the answer is not {kind}: {response.text.strip()[:60]!r}; is the address right?"
         raise PredictError(response.status_code, message) from error
 
 

@@ -49,7 +49,7 @@ def _request(place, record, find_signature):
     try:
         log = PredictionLog.FromString(record)
     except DecodeError:
-        raise ValueError(f"{place} is no PredictionLog") from None
+        raise ValueError(f"{place} is not a PredictionLog") from None
     kind = log.WhichOneof("log_type")
     if kind != "predict_log":
         raise ValueError(f"{place} is {kind or 'empty'}; a predict_log is needed")

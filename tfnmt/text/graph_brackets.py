@@ -7,7 +7,7 @@ from tfnmt.text.brackets import BRACKETS_AS_WORDS, PAD, REDUCE, SHIFT
 from tfnmt.text.transitions import are_trees, brackets_at_words
 
 NO_TREE = "each text must be one binary tree in brackets, with single spaces, such as ( ( A dog ) runs )"
-"""What is wrong with a text that is none."""
+"""The error message for a text that is not one."""
 
 
 @on_cpu
@@ -49,7 +49,7 @@ def transitions_from_brackets(texts: tf.Tensor) -> tf.Tensor:
 
 
 def _read(texts):
-    """(transitions int32 [batch, steps], bool [batch]): which texts they are those of."""
+    """(transitions int32 [batch, steps], whether each text is one valid tree: bool [batch])."""
     tokens = tf.strings.split(texts).to_tensor("")
     opening, closing = tokens == "(", tokens == ")"
     is_word = (tokens != "") & ~opening & ~closing

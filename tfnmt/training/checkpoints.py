@@ -137,6 +137,11 @@ def saved_progress(directory: str | Path) -> Progress:
     return progress
 
 
+def variable_key(place: int) -> str:
+    """What a checkpoint calls the variable in that place of `model.variables`; the optimizer's come after them."""
+    return f"variables/{place}/.ATTRIBUTES/VARIABLE_VALUE"
+
+
 def checkpoint_names(directory: str | Path) -> list[str]:
     """The names of the checkpoints in a directory, such as "step-500", newest first."""
     names = [path.stem for path in Path(directory).glob("step-*.index") if _step(path.stem) is not None]

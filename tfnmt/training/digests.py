@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from tfnmt.errors import UserError
-from tfnmt.files import digest, file_digest, write_file
+from tfnmt.files import digest, file_digest, read_json, write_file
 
 DIGESTS = "digests.json"
 
@@ -12,7 +12,7 @@ DIGESTS = "digests.json"
 def write_with_digest(path: str | Path, content: bytes | memoryview) -> None:
     """Write a file whole or not at all, and its digest to digests.json beside it.
 
-    A kill may come between the two. So the digest is written first, and that of the file that is there stays.
+    A kill may come between the two. So the new digest is written first, beside that of the file that is there.
 
     Raises:
         UserError: the file system refuses, for example because it is full.
@@ -55,10 +55,8 @@ def _read_digests(directory):
     path = Path(directory, DIGESTS)
     if not path.exists():
         return {}
-    try:
-        digests = json.loads(path.read_text(encoding="utf-8"))
-        if not all(isinstance(of_file, list) for of_file in digests.values()):
-            raise ValueError("no list of digests")
-    except (OSError, ValueError, AttributeError, RecursionError) as error:
-        raise UserError(f"{path}: is broken ({error}); delete it to have nothing checked") from error
+    advice = "delete it to have nothing checked"
+    digests = read_json(path, advice)
+    if not isinstance(digests, dict) or not all(isinstance(of_file, list) for of_file in digests.values()):
+        raise UserError(f"{path}: is broken (no lists of digests); {advice}")
     return digests

@@ -59,7 +59,7 @@ class MaskedCrossEntropy(keras.losses.Loss):
 def refuse_weights(sample_weight: Any) -> None:
     """Raise `ValueError` if there are any: which words count is known from the padding."""
     if sample_weight is not None:
-        raise ValueError("sample_weight is not taken: every word counts that is no padding (0)")
+        raise ValueError("sample_weight is not taken: every word counts, but for padding (0)")
 
 
 def word_losses(labels: tf.Tensor, logits: tf.Tensor, label_smoothing: float = 0.0) -> tf.Tensor:

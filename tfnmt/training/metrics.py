@@ -8,13 +8,8 @@ import tensorflow as tf
 from tfnmt.training.losses import refuse_weights, word_losses
 
 
-class _WordMean(keras.metrics.Metric):
+class _WordMean(keras.metrics.Mean):
     """The mean over all words that are not padding (0)."""
-
-    def __init__(self, name: str, **options: Any):
-        super().__init__(name=name, **options)
-        self.total = self.add_weight(name="total", initializer="zeros")
-        self.words = self.add_weight(name="words", initializer="zeros")
 
     def update_state(self, labels: tf.Tensor, logits: tf.Tensor, sample_weight: None = None) -> None:
         """Integers [batch, length] and logits [batch, length, vocabulary_size].
@@ -23,13 +18,12 @@ class _WordMean(keras.metrics.Metric):
             ValueError: there are weights, or labels and logits are of different shapes.
         """
         refuse_weights(sample_weight)
-        mask = tf.cast(labels != 0, tf.float32)
-        self.total.assign_add(tf.reduce_sum(self.values(labels, logits) * mask))
-        self.words.assign_add(tf.reduce_sum(mask))
+        super().update_state(self.values(labels, logits), tf.cast(labels != 0, tf.float32))
 
-    def result(self) -> tf.Tensor:
-        """A float32 scalar."""
-        return tf.math.divide_no_nan(self.total.value, self.words.value)
+    @property
+    def words(self) -> keras.Variable:
+        """How many words there have been: float32."""
+        return self.count
 
 
 @keras.saving.register_keras_serializable("tfnmt")

@@ -104,14 +104,14 @@ def read_kind(directory: str | Path) -> str:
 def require_kind(directory: str | Path, kind: str) -> None:
     """Raise `UserError` if the model in a directory is not of this kind."""
     if (found := read_kind(directory)) != kind:
-        raise UserError(f"{directory}: is no {kind}, but a {found}")
+        raise UserError(f"{directory}: is a {found}, not a {kind}")
 
 
 def _read_description(directory):
     path = Path(directory, CONFIGURATION)
     if not Path(directory).is_dir():
         if Path(directory).suffix == ".keras":
-            raise UserError(f"{directory}: is no model directory; keras.models.load_model loads it")
+            raise UserError(f"{directory}: is not a model directory; keras.models.load_model loads it")
         raise UserError(f"{directory}: there is no such model directory; tfnmt models lists the models that are there")
     try:
         description = json.loads(path.read_text(encoding="utf-8"))
@@ -159,7 +159,7 @@ def load_weights(model: keras.Model, directory: str | Path) -> None:
             f"{path}: is broken, cut short or of another model ({reason}); --resume writes it anew at a better score"
         ) from error
     if unknown := _variable_names(path) - _variable_names(_weights_file(model)):
-        raise UserError(f"{path}: has {min(unknown)}, which is no part of the model that {CONFIGURATION} describes")
+        raise UserError(f"{path}: has {min(unknown)}, which is not part of the model that {CONFIGURATION} describes")
     if not all(np.isfinite(value).all() for value in model.get_weights()):
         raise UserError(f"{path}: a weight is not a finite number; train the model again")
 

@@ -55,7 +55,7 @@ def open_run(
     steps = preset.training.accumulation_steps
     require(steps == 1 or replicas.accumulates, "accumulation_steps", steps, "1 with --strategy mirrored; or --workers")
 
-    def way_out() -> str:
+    def advice() -> str:
         if not checkpoint_names(directory / CHECKPOINTS):
             return "nothing is saved yet: start it again"
         return f"tfnmt train-{preset.kind} --resume {shlex.quote(str(directory))} goes on"
@@ -74,7 +74,7 @@ def open_run(
             opened.enter_context(log_to_file(directory))
 
         replicas.from_chief(claim)
-        session["signals"] = opened.enter_context(StopSignals(way_out))
+        session["signals"] = opened.enter_context(StopSignals(advice))
         yield session
 
 
@@ -82,8 +82,8 @@ def _check_free(directory):
     """Raise `UserError` if there is a model or a run in a directory. One without a checkpoint has not begun."""
     is_run = (directory / RECORD).exists()
     if any((directory / CHECKPOINTS).glob("*.index")) or (directory / WEIGHTS).exists():
-        way_out = f"--resume {directory} goes on with it, or name another --output" if is_run else OTHER_OUTPUT
-        raise UserError(f"{directory}: a model is there already; {way_out}")
+        advice = f"--resume {directory} goes on with it, or name another --output" if is_run else OTHER_OUTPUT
+        raise UserError(f"{directory}: a model is there already; {advice}")
     if (directory / CONFIGURATION).exists() and not is_run:
         raise UserError(f"{directory}: {CONFIGURATION} is there already; {OTHER_OUTPUT}")
 
@@ -152,14 +152,14 @@ def copy_weights(initial: keras.Model, model: keras.Model, directory: str | None
     Raises:
         UserError: the weights differ in number or shape; names the first that does.
     """
-    way_out = "give the --preset and --set that make the same"
+    advice = "give the --preset and --set that make the same"
     new, old = _kept_weights(model), _kept_weights(initial)
     if len(new) != len(old):
-        raise UserError(f"{directory}: it has {len(old)} weights, the model to train {len(new)}; {way_out}")
+        raise UserError(f"{directory}: it has {len(old)} weights, the model to train {len(new)}; {advice}")
     for weight, trained in zip(new, old, strict=True):
         if weight.shape != trained.shape:
             shapes = f"{tuple(trained.shape)}, not {tuple(weight.shape)} as in the model to train"
-            raise UserError(f"{directory}: the shape of {trained.path} is {shapes}; {way_out}")
+            raise UserError(f"{directory}: the shape of {trained.path} is {shapes}; {advice}")
         weight.assign(trained)
 
 

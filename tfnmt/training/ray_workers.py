@@ -59,14 +59,14 @@ def train_by_ray(work: Callable[[bool], Any], directory: Path, workers: int, max
     os.environ.update(ENVIRONMENT)
     failures = 0
 
-    def way_out() -> str:
+    def advice() -> str:
         if not checkpoint_names(directory / CHECKPOINTS):
             return "nothing is saved yet: start it again"
         return f"--resume {shlex.quote(str(directory))} goes on"
 
     with _storage(directory), ray_started(max(workers, processors())) as ray, _log_shown(directory / LOG):
         stop = ray.remote(num_cpus=0)(_Stop).remote()
-        with StopSignals(way_out) as signals:
+        with StopSignals(advice) as signals:
             signals.deferred = True
             while True:
                 try:

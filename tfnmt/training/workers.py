@@ -53,7 +53,7 @@ def read_cluster() -> Cluster:
     try:
         values = json.loads(text)
     except ValueError as error:
-        raise UserError(f"{TF_CONFIG}: is no JSON ({error})") from None
+        raise UserError(f"{TF_CONFIG}: is not valid JSON ({error})") from None
     try:
         jobs, task = values["cluster"], values["task"]
         addresses = [*jobs.get("chief", []), *jobs["worker"]]

@@ -63,14 +63,14 @@ def _with_translations(sources, references, found, tokenize):
 
 def _found(path, sentences, side):
     """The translations of each sentence of a side: a list for each, in order."""
-    due, way_out = 0, f"translate the very sentences of the {side} with --n-best"
+    due, advice = 0, f"translate the very sentences of the {side} with --n-best"
     for sentence, lines in itertools.groupby(_numbered(path), lambda line: line[0]):
         if sentence != due or due == sentences:
-            raise UserError(f"{path}: i = {sentence} comes after {due:,} of {sentences:,} sentences; {way_out}")
+            raise UserError(f"{path}: i = {sentence} comes after {due:,} of {sentences:,} sentences; {advice}")
         yield [translation for _, translation in lines]
         due += 1
     if due < sentences:
-        raise UserError(f"{path}: ends after {due:,} of {sentences:,} sentences; {way_out}")
+        raise UserError(f"{path}: ends after {due:,} of {sentences:,} sentences; {advice}")
 
 
 def _numbered(path):

@@ -33,7 +33,7 @@ class Ensemble(tf.Module):
         self.models = list(models) if isinstance(models, Sequence) else [models]
         require(len(self.models) > 0, "models", len(self.models), "one or more")
         self.source_tokenizer, self.target_tokenizer = (_shared(self.models, side) for side in ("source", "target"))
-        if self.target_tokenizer.get_config() == self.source_tokenizer.get_config():
+        if self.target_tokenizer.digest() == self.source_tokenizer.digest():
             self.target_tokenizer = self.source_tokenizer  # of a joint vocabulary: one in memory, and in a SavedModel
         self.maximum_source_length = min(model.configuration.maximum_source_length for model in self.models)
         self.has_attention = all(model.configuration.attention != "none" for model in self.models)
@@ -135,7 +135,7 @@ def _shared(models, side):
     """The tokenizer of one side that all models have."""
     tokenizers = [getattr(model, f"{side}_tokenizer") for model in models]
     for number, tokenizer in enumerate(tokenizers[1:], start=2):
-        if tokenizer is not tokenizers[0] and tokenizer.get_config() != tokenizers[0].get_config():
+        if tokenizer is not tokenizers[0] and tokenizer.digest() != tokenizers[0].digest():
             raise UserError(
                 f"model 1 and model {number} of the ensemble differ in their {side} vocabulary; only models trained"
                 " with the same tokenizers can be searched together"

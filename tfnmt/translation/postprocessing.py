@@ -96,9 +96,9 @@ def _unknown_surface_forms(result, ensemble, configuration, source, texts, prefi
         surfaces = to_width(ensemble.source_tokenizer.surface_forms(texts), tf.shape(source)[1])
         written = attended_surface_forms(result.auxiliary["attention"], source, surfaces)
     if prefixes is not None:
-        of_prefix = ensemble.target_tokenizer.surface_forms(prefixes)
-        in_prefix = tf.sequence_mask(of_prefix.row_lengths(), shape[2])[:, tf.newaxis]
-        written = tf.where(in_prefix, to_width(of_prefix, shape[2])[:, tf.newaxis], written)
+        prefix_forms = ensemble.target_tokenizer.surface_forms(prefixes)
+        in_prefix = tf.sequence_mask(prefix_forms.row_lengths(), shape[2])[:, tf.newaxis]
+        written = tf.where(in_prefix, to_width(prefix_forms, shape[2])[:, tf.newaxis], written)
     return written
 
 

@@ -14,8 +14,9 @@ from tfnmt.configuration import require
 from tfnmt.data.lines import batch_lines
 from tfnmt.devices import on_cpu
 from tfnmt.errors import UserError
+from tfnmt.shapes import function_of_texts
 from tfnmt.text import framing
-from tfnmt.text.characters import refuse_surrogates
+from tfnmt.text.characters import require_texts
 from tfnmt.text.tokenizers import PADDING
 from tfnmt.training.losses import word_losses
 from tfnmt.translation.alignment import word_indices
@@ -90,8 +91,7 @@ class Scorer(tf.Module):
         super().__init__(name="scorer")
         self.ensemble = as_ensemble(models)
         self._weights = self.ensemble.int8_weights() if precision == "int8" else None
-        text = tf.TensorSpec([None], tf.string)
-        self._function = tf.function(self._score, input_signature=[text, text], autograph=False)
+        self._function = function_of_texts(self._score, "sources", "translations")
 
     def _score(self, sources, translations):
         with self._weights.in_use(self.ensemble.models) if self._weights else contextlib.nullcontext():
@@ -109,13 +109,11 @@ class Scorer(tf.Module):
         number of its pairs.
 
         Raises:
-            UserError: one string in place of a list, half a surrogate pair, not as many translations as sources, or a
-                batch size below 1.
+            UserError: one string in place of a list, something that is no string, half a surrogate pair, not as many
+                translations as sources, or a batch size below 1.
         """
-        for name, side in (("sources", sources), ("translations", translations)):
-            require(not isinstance(side, str), name, side, "a list of strings")
-            for number, text in enumerate(side, start=1):
-                refuse_surrogates(text, f"{name}, number {number}: ")
+        require_texts("sources", sources)
+        require_texts("translations", translations)
         require(batch_size >= 1, "batch_size", batch_size, "a whole number from 1")
         as_many = f"as many as sources: {len(sources)}"
         require(len(sources) == len(translations), "translations", len(translations), as_many)

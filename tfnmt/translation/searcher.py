@@ -25,7 +25,8 @@ from tfnmt.search.constraints import (
 from tfnmt.search.greedy import greedy_search
 from tfnmt.search.sampling import sample
 from tfnmt.search.step import NEG_INF
-from tfnmt.text.characters import refuse_surrogates
+from tfnmt.shapes import function_of_texts
+from tfnmt.text.characters import require_texts
 from tfnmt.text.framing import truncate
 from tfnmt.text.tokenizers import END, PADDING, START, UNKNOWN
 from tfnmt.translation.ensemble import Ensemble, as_ensemble
@@ -180,11 +181,8 @@ class Searcher(tf.Module):
             UserError: one string in place of a list, something that is no string, half a surrogate pair, not as many
                 prefixes as texts, or a batch size below 1.
         """
-        for name, side in (("texts", texts), ("prefixes", prefixes)):
-            require(not isinstance(side, str | bytes), name, side, "a list of strings")
-            for number, text in enumerate(() if side is None else side, start=1):
-                require(isinstance(text, str | bytes), f"{name}, number {number}", text, "a string")
-                refuse_surrogates(text, f"{name}, number {number}: ")
+        require_texts("texts", texts)
+        require_texts("prefixes", () if prefixes is None else prefixes)
         require(batch_size >= 1, "batch_size", batch_size, "a whole number from 1")
         require(
             prefixes is None or len(prefixes) == len(texts),
@@ -212,8 +210,7 @@ class Searcher(tf.Module):
         return translations
 
     def _new_function(self, with_prefixes):
-        signature = [tf.TensorSpec([None], tf.string)] * (1 + with_prefixes)
-        return tf.function(self.find, input_signature=signature, autograph=False)
+        return function_of_texts(self.find, *("texts", "prefixes")[: 1 + with_prefixes])
 
     def _ids_of(self, words):
         """The ids of words, each a token of its own."""

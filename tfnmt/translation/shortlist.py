@@ -106,7 +106,7 @@ class Shortlist(tf.Module):
 
     def save(self, path: str | Path) -> None:
         """Write it to a file (.npz); the file is written whole or not."""
-        with atomic_write(path, way_out="name another file") as part, open(part, "wb") as file:
+        with atomic_write(path, advice="name another file") as part, open(part, "wb") as file:
             arrays = {
                 "translations": self.translations,
                 "frequent": self.frequent,
@@ -135,16 +135,16 @@ def load_shortlist(path: str | Path) -> Shortlist:
             )
             digests = np.asarray(arrays["digests"]).tolist() if "digests" in arrays else None
     except OSError as error:
-        raise UserError(f"{path}: {error.strerror or 'is no shortlist'}") from error
+        raise UserError(f"{path}: {error.strerror or 'is not a shortlist'}") from error
     except Exception as error:  # broken archives make zipfile and NumPy raise errors of many types
-        raise UserError(f"{path}: is no shortlist; tfnmt make-shortlist makes one") from error
+        raise UserError(f"{path}: is not a shortlist; tfnmt make-shortlist makes one") from error
     are_integers = all(array.dtype.kind in "iu" for array in (translations, frequent, size))
     are_shaped = (translations.ndim, frequent.ndim, size.ndim) == (2, 1, 0)
     are_digests = digests is None or (
         isinstance(digests, list) and len(digests) == 2 and all(isinstance(each, str) for each in digests)
     )
     if not are_integers or not are_shaped or not are_digests or size > np.iinfo(np.int32).max:
-        raise UserError(f"{path}: is no shortlist; tfnmt make-shortlist makes one")
+        raise UserError(f"{path}: is not a shortlist; tfnmt make-shortlist makes one")
     for name, ids in (("translations", translations), ("frequent", frequent)):
         if ids.size and not 0 <= ids.min() <= ids.max() < size:
             raise UserError(f"{path}: {name} has ids from {ids.min()} to {ids.max()}; allowed is 0 to {int(size) - 1}")

@@ -42,8 +42,8 @@ def translate_stream(
         UserError: a line is not UTF-8, or there are not as many prefixes as lines; names the line. All lines before it
             are translated first.
     """
-    for texts, of_window in windows(searcher, lines, batch_size, prefixes):
-        yield from searcher.translate(texts, batch_size, of_window, advance)
+    for texts, window_prefixes in windows(searcher, lines, batch_size, prefixes):
+        yield from searcher.translate(texts, batch_size, window_prefixes, advance)
 
 
 def windows(
@@ -62,8 +62,8 @@ def windows(
     pairs = zip(sentences, itertools.repeat(None)) if prefixes is None else _with_prefixes(sentences, prefixes)
     unknown = UnknownTokens(tokenizer)
     for window in batch_lines(pairs, batches * batch_size):
-        texts, of_window = map(list, zip(*window, strict=True))
-        yield texts, None if prefixes is None else of_window
+        texts, window_prefixes = map(list, zip(*window, strict=True))
+        yield texts, None if prefixes is None else window_prefixes
         unknown.add(texts)
     unknown.log()
 

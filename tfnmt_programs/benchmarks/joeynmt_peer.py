@@ -9,7 +9,7 @@ import numpy as np
 
 from tfnmt.configuration import require
 from tfnmt.translation.translator import Translator
-from tfnmt_programs.benchmarks.peer_process import Batches, PeerProcess
+from tfnmt_programs.benchmarks.peer_process import Batches, PeerProcess, require_form
 from tfnmt_programs.benchmarks.work import Multiplications
 
 
@@ -70,9 +70,7 @@ def _start(model, batches, settings, options):
 def _sizes(model):
     """The sizes of JoeyNMT's model: a bidirectional GRU, and a GRU with additive attention."""
     c = model.configuration
-    needed = {"cell": "gru", "attention": "additive", "bidirectional": True, "encoder_layers": 1, "decoder_layers": 1}
-    for key, value in needed.items():
-        require(getattr(c, key) == value, key, getattr(c, key), f"{value}, beside JoeyNMT")
+    require_form(c, "JoeyNMT")
     return {
         "source_vocabulary_size": model.source_tokenizer.vocabulary_size,
         "target_vocabulary_size": model.target_tokenizer.vocabulary_size,

@@ -14,7 +14,7 @@ import numpy as np
 
 from tfnmt.configuration import require
 from tfnmt.translation.translator import Translator
-from tfnmt_programs.benchmarks.peer_process import Batches, PeerProcess
+from tfnmt_programs.benchmarks.peer_process import Batches, PeerProcess, require_form
 from tfnmt_programs.benchmarks.work import Multiplications
 
 
@@ -64,9 +64,7 @@ def marian_multiplications(shapes: Mapping[str, Sequence[int]], encoder_size: in
 
 def _start(model, batches, settings, options):
     c = model.configuration
-    needed = {"cell": "gru", "attention": "additive", "bidirectional": True, "encoder_layers": 1, "decoder_layers": 1}
-    for key, value in (needed | {"conditional": True}).items():
-        require(getattr(c, key) == value, key, getattr(c, key), f"{value}, beside Marian")
+    require_form(c, "Marian", conditional=True)
     sizes = {
         "source_vocabulary_size": model.source_tokenizer.vocabulary_size,
         "target_vocabulary_size": model.target_tokenizer.vocabulary_size,

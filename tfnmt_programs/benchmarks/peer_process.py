@@ -20,12 +20,22 @@ from typing import Any
 
 import numpy as np
 
+from tfnmt.configuration import require
 from tfnmt.errors import UserError
+from tfnmt.translation.configuration import TranslatorConfiguration
 
 PEERS = Path(__file__).parent / "peers"
 
 Batches = Sequence[Mapping[str, np.ndarray | int]]
 """The arrays of each batch by name."""
+
+
+def require_form(configuration: TranslatorConfiguration, peer: str, **more: Any) -> None:
+    """Raise `UserError` unless a translator has the form of JoeyNMT's and Marian's, and values `more` of its keys."""
+    needed = {"cell": "gru", "attention": "additive", "bidirectional": True, "encoder_layers": 1, "decoder_layers": 1}
+    for key, value in (needed | more).items():
+        found = getattr(configuration, key)
+        require(found == value, key, found, f"{value}, beside {peer}")
 
 
 def require_module(python: str | Path, module: str) -> None:

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tfnmt.commands.server_process import ServerProcess, server_process
-from tfnmt.errors import UserError
+from tfnmt.commands.server_process import server_process
 from tfnmt_programs.asking import rest_asker
 from tfnmt_programs.soak.traffic import Tally, good_client
 
@@ -45,7 +44,7 @@ def server_times(
         begin = time.monotonic()
         with server_process(models) as server:
             starts.append(time.monotonic() - begin)
-            idle.append(_stop(server))
+            idle.append(server.stop())
         with server_process(models) as server:
             loaded.append(_stop_under_load(server, model, answers, clients, tally))
     counts = tally.counts
@@ -68,19 +67,8 @@ def _seconds_to_import():
     return time.monotonic() - begin
 
 
-def _stop(server: ServerProcess) -> float:
-    """SIGTERM; the seconds until the server has ended."""
-    begin = time.monotonic()
-    server.process.terminate()
-    try:
-        server.process.wait(120)
-    except subprocess.TimeoutExpired:
-        raise UserError("the server has not ended 120 seconds after SIGTERM") from None
-    return time.monotonic() - begin
-
-
 def _stop_under_load(server, model, answers, clients, tally):
-    """As `_stop`, while clients ask."""
+    """As `ServerProcess.stop`, while clients ask."""
     stopped: list[float] = []
     tally.stopping = lambda: stopped[0] if stopped else None
     end = threading.Event()
@@ -92,7 +80,7 @@ def _stop_under_load(server, model, answers, clients, tally):
     try:
         time.sleep(LOAD_SECONDS)
         stopped.append(time.monotonic())
-        return _stop(server)
+        return server.stop()
     finally:  # also where this is interrupted: clients would ask for ever
         end.set()
         for thread in threads:

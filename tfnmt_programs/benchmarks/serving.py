@@ -42,7 +42,7 @@ def translating(path: Path) -> tf.types.experimental.ConcreteFunction:
     """
     function = tf.saved_model.load(str(path)).signatures["serving_default"]
     if "translation" not in function.structured_outputs:
-        raise UserError(f"{path}: is no exported translator")
+        raise UserError(f"{path}: is not an exported translator")
     return function
 
 

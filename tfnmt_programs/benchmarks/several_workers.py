@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from tfnmt.commands.run import environment_with
 from tfnmt.errors import UserError
-from tfnmt.training.checkpoints import checkpoint_names
+from tfnmt.training.checkpoints import checkpoint_names, variable_key
 from tfnmt.training.model_directory import CHECKPOINTS, HISTORY
 from tfnmt.training.progress import read_history
 from tfnmt_programs.soak.workers import WorkerGroup
@@ -89,5 +89,4 @@ def _weights(directory, count):
     """The model's variables in the newest checkpoint, in their order. Those of the optimizer come after them."""
     newest = checkpoint_names(directory / CHECKPOINTS)[0]
     reader = tf.train.load_checkpoint(str(directory / CHECKPOINTS / newest))
-    names = [f"variables/{i}/.ATTRIBUTES/VARIABLE_VALUE" for i in range(count)]
-    return [reader.get_tensor(name).astype(np.float64) for name in names]
+    return [reader.get_tensor(variable_key(place)).astype(np.float64) for place in range(count)]

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 from tfnmt.commands.server_process import ServerProcess, server_process
 from tfnmt.errors import UserError
 from tfnmt.serving.files import base_path, read_models
+from tfnmt.serving.limits import MAXIMUM_BODY
 from tfnmt_programs.measuring import memory_growth, processor_seconds, reset_peak_memory, resident_memory
 
-LARGEST_BODY = 1 << 20
 REPETITIONS = 3  # of the slowest request, in the end
 
 
@@ -192,7 +192,7 @@ def cost_of_shapes(
 
     def cost(shape):
         request = body(shape.texts(trees))
-        if len(request) > LARGEST_BODY:
+        if len(request) > MAXIMUM_BODY:
             return None
         reset_peak_memory(process)
         memory, start = resident_memory(process), processor_seconds(process)

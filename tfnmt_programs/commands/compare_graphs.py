@@ -28,7 +28,7 @@ def add_options(parser: CommandParser) -> None:
     )
     parser.add_argument("--repetitions", type=positive, default=5, metavar="N", help="of each step (default: 5)")
     parser.add_argument(
-        "--peer-python", metavar="PATH", help="a Python that has torch, to put the same models in PyTorch beside"
+        "--peer-python", metavar="F", help="a Python that has torch, to put the same models in PyTorch beside"
     )
     parser.add_argument("--threads", type=parallel, default=2, metavar="N", help="threads of each side (default: 2)")
     parser.add_argument(

@@ -67,12 +67,12 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
 
 def _ask():
     """Raise `UserError` unless the user agrees to the licence."""
-    way_out = "--accept-licence agrees to the licence of the data"
+    advice = "--accept-licence agrees to the licence of the data"
     if not sys.stdin.isatty():
-        raise UserError(way_out)
+        raise UserError(advice)
     try:
         answer = input("Do you agree to use them so? [y/N] ")
     except EOFError:  # Ctrl-D
         answer = ""
     if answer.strip().lower() not in ("y", "yes"):
-        raise UserError(f"not agreed; {way_out}")
+        raise UserError(f"not agreed; {advice}")

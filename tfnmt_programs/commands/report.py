@@ -16,7 +16,7 @@ from tfnmt.translation.search_configuration import SearchConfiguration
 def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
     add = parser.add_argument
-    add("runs", nargs="+", type=model_directory, metavar="RUN", help="a model directory, or the name of a model")
+    add("runs", nargs="+", type=model_directory, metavar="DIR", help="a model directory, or the name of a model")
     add(
         "--output",
         type=output_file,

@@ -141,7 +141,7 @@ def _fetch_published(file, path):
                 shutil.copyfileobj(member, output)
         except _DAMAGED as error:
             source.unlink()
-            raise UserError(f"{file.url}: is no archive with {file.member}: {error}") from error
+            raise UserError(f"{file.url}: is not an archive with {file.member}: {error}") from error
     return source
 
 

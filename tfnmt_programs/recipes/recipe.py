@@ -89,7 +89,7 @@ def find_recipe(name: str) -> Recipe:
     """The recipe of that name, or in the file of that path.
 
     Raises:
-        UserError: there is none, or the file is no recipe.
+        UserError: there is none, or the file is not a recipe.
     """
     path = Path(name)
     if path.suffix != ".yaml":
@@ -100,9 +100,9 @@ def find_recipe(name: str) -> Recipe:
     try:
         fields = yaml.safe_load(path.read_text(encoding="utf-8"))
         if not isinstance(fields, dict):
-            raise UserError(f"{path}: is no recipe: it has no keys such as title and commands")
+            raise UserError(f"{path}: is not a recipe: it has no keys such as title and commands")
         return from_json(Recipe, fields, path)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, yaml.YAMLError) as error:
-        raise UserError(f"{path}: is no recipe: {' '.join(str(error).split())}") from error
+        raise UserError(f"{path}: is not a recipe: {' '.join(str(error).split())}") from error

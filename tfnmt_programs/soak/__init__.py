@@ -1,1 +1,1 @@
-"""Programs that disturb this project for as long as one likes, and count what was lost."""
+"""Soak tests: trainings and servers with injected faults, for any length of time, and a count of what was lost."""

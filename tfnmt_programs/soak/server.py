@@ -9,7 +9,6 @@ import logging
 import random
 import shutil
 import statistics
-import subprocess
 import tempfile
 import threading
 import time
@@ -138,7 +137,8 @@ class _Soak:
             for thread in rude:
                 thread.start()
             disturbed = self._rate_until(start + seconds)
-            stop_seconds = self._stop()
+            self.stopped = time.monotonic()
+            stop_seconds = self.server.stop()
         finally:  # also when interrupted: a program ends when all its threads do
             self.end.set()
         for thread in [*watching, *rude, *self.good]:
@@ -156,16 +156,6 @@ class _Soak:
         while time.monotonic() < end and self.server.process.poll() is None:
             time.sleep(0.1)
         return (self.tally.counts["right"] - before) / (time.monotonic() - start)
-
-    def _stop(self):
-        """SIGTERM; the seconds until the server has ended."""
-        self.stopped = time.monotonic()
-        self.server.process.terminate()
-        try:
-            self.server.process.wait(120)
-        except subprocess.TimeoutExpired:
-            raise UserError("the server has not ended 120 seconds after SIGTERM") from None
-        return time.monotonic() - self.stopped
 
     def _watch_memory(self):
         while not self.end.wait(1.0):

@@ -130,7 +130,7 @@ def test_other_records_and_models_stay(tmp_path, name):
 def test_the_tokenizers_of_a_classifier_are_of_no_use(tmp_path):
     (tmp_path / "pairs.tsv").write_text("a\tb\n")
     model = find_model("sample-spinn")
-    with pytest.raises(UserError, match=f"{model}: is no translator, but a classifier"):
+    with pytest.raises(UserError, match=f"{model}: is a classifier, not a translator"):
         call(
             "prepare",
             "--output",

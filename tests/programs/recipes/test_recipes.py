@@ -169,7 +169,7 @@ def test_files_are_taken_from_what_is_published(server, tmp_path):
     first_lines = published(CONTENT, "set/b.txt", url=f"{server.url}/long.txt", lines=30000)
     for file in (from_archive, first_lines):
         assert obtain(file, tmp_path).read_bytes() == CONTENT
-    with pytest.raises(UserError, match="set.zip: is no archive with in/other.txt"):
+    with pytest.raises(UserError, match="set.zip: is not an archive with in/other.txt"):
         obtain(published(b"", "set/c.txt", url=f"{server.url}/set.zip", member="in/other.txt"), tmp_path)
 
 
@@ -187,7 +187,7 @@ def test_an_archive_that_is_damaged_is_fetched_again(server, tmp_path):
         try:
             assert obtain(file, tmp_path).read_bytes() == content and place > 10000  # another date does not matter
         except UserError as error:
-            assert "set.zip: is no archive with in/file.txt" in str(error) and not (tmp_path / "set.zip").exists()
+            assert "set.zip: is not an archive with in/file.txt" in str(error) and not (tmp_path / "set.zip").exists()
     (server.folder / "set.zip").write_bytes(whole)
     for name in ("set.zip", "set/a.txt"):
         (tmp_path / name).unlink(missing_ok=True)
@@ -386,7 +386,7 @@ def test_a_setting_that_no_training_can_have_is_told_before_all(setting, complai
 def test_what_has_no_keys_is_no_recipe(text, tmp_path):
     path = tmp_path / "some.yaml"
     path.write_text(text)
-    with pytest.raises(UserError, match=f"^{path}: is no recipe: it has no keys"):
+    with pytest.raises(UserError, match=f"^{path}: is not a recipe: it has no keys"):
         find_recipe(str(path))
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from tfnmt.data.lines import matching_files
+from tfnmt.data.lines import BYTE_ORDER_MARK, matching_files
 from tfnmt.errors import UserError
 
 # What is left of a .tsv without these is a TAB and an end for each line: looking at the lines one by one is slow.
@@ -61,8 +61,8 @@ def find_inputs(sources: Sequence[str], targets: Sequence[str] | None) -> list[I
     for file in source_files:
         is_tsv = Path(file).name.removesuffix(".gz").removesuffix(".zst").endswith(".tsv")
         if is_tsv != (target_files is None):
-            way_out = "has both sides: leave out --target" if is_tsv else "name the files of its translations too"
-            raise UserError(f"{file}: {way_out}; without --target, all files are .tsv")
+            advice = "has both sides: leave out --target" if is_tsv else "name the files of its translations too"
+            raise UserError(f"{file}: {advice}; without --target, all files are .tsv")
     pairs = list(itertools.zip_longest(source_files, target_files or []))
     for files, times in Counter(pairs).items():
         if times > 1:
@@ -121,10 +121,11 @@ def _lines(file: str) -> Iterator[bytes]:
 
 def _join(lines: Iterator[bytes], number: int) -> bytes:
     """The next lines as one text, without carriage returns and byte order marks; each ends with a line feed."""
+    mark = BYTE_ORDER_MARK.encode()
     text = b"".join(itertools.islice(lines, number)).replace(b"\r", b"")
     if text and not text.endswith(b"\n"):
         text += b"\n"
-    return text.removeprefix("\ufeff".encode()).replace("\n\ufeff".encode(), b"\n")
+    return text.removeprefix(mark).replace(b"\n" + mark, b"\n")
 
 
 def _refuse_tabs(file, first_line, text):

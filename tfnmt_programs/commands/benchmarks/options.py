@@ -20,7 +20,7 @@ def add_comparison(
     """What all works have that are done beside another."""
     parser.add_argument("--peer", required=needed, choices=peers, help=peer_help)
     parser.add_argument(
-        "--peer-python", required=needed and needs_python, metavar="PATH", help="a Python that has the peer installed"
+        "--peer-python", required=needed and needs_python, metavar="F", help="a Python that has the peer installed"
     )
     add_measuring(parser)
 
