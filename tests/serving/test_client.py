@@ -41,11 +41,15 @@ def answering():
                 self.send_header("Content-Length", str(len(body) + answer.get("missing", 0)))
                 if status == 503 and "after" in answer:
                     self.send_header("Retry-After", answer["after"])
+                if "encoding" in answer:
+                    self.send_header("Content-Encoding", answer["encoding"])
                 if "location" in answer:
                     self.send_header("Location", answer["location"])
                 self.end_headers()
                 with contextlib.suppress(BrokenPipeError):  # of a client that did not wait
                     self.wfile.write(body)
+                    self.wfile.flush()
+                    time.sleep(answer.get("last_seconds", 0))
 
             def log_message(self, *_):
                 pass
@@ -154,6 +158,24 @@ def test_a_port_that_wants_tls_is_told(certificate):
     server.shutdown()
     server.server_close()
     with connect(url, retries=0) as client, pytest.raises(PredictError, match=f"{url} cannot be reached"):
+        client.predict("m", {"text": ["x"]})
+
+
+def test_an_answer_that_cannot_be_unpacked_is_told(answering):
+    url, _ = answering((200, {"page": "no gzip", "encoding": "gzip"}))
+    with connect(url) as client, pytest.raises(PredictError, match=f"^UNAVAILABLE: {url}: the answer cannot be read"):
+        client.predict("m", {"text": ["x"]})
+
+
+def test_an_answer_that_stops_in_the_midst_has_not_come_in_time(answering):
+    url, _ = answering((200, {"page": "{", "missing": 3, "last_seconds": 2}))
+    with connect(url, 0.3, retries=5) as client, pytest.raises(PredictError, match=f"no answer from {url} in time"):
+        client.predict("m", {"text": ["x"]})
+
+
+def test_a_redirection_to_nowhere_is_told(answering):
+    url, _ = answering((302, {"location": ""}))
+    with connect(url) as client, pytest.raises(PredictError, match="302: the server redirects to no address"):
         client.predict("m", {"text": ["x"]})
 
 

@@ -1,5 +1,6 @@
 """The commands around serving: export, client, benchmark, and the last step of the demo."""
 
+import contextlib
 import io
 import json
 import signal
@@ -8,6 +9,7 @@ import sys
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -287,6 +289,19 @@ def test_the_server_has_the_options_asked_for(certificate, tmp_path, monkeypatch
 def test_a_certificate_and_its_key_belong_together(option):
     with pytest.raises(UserError, match="--certificate and --key belong together"):
         call("serve", option, "file.pem")
+
+
+@pytest.mark.parametrize(
+    "outputs", [{"t": 1, "s": 2}, {"t": ["a"], "s": [1, 2]}, {"t": [], "s": []}], ids=["scalars", "more", "none"]
+)
+def test_an_answer_without_a_row_for_each_line_is_refused(outputs, monkeypatch):
+    client = Mock(
+        **{"signatures.return_value": {"serving_default": {"inputs": ["text"]}}, "predict.return_value": outputs}
+    )
+    monkeypatch.setattr("tfnmt.serving.client.connect", lambda *_, **__: contextlib.nullcontext(client))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"x\n")))
+    with pytest.raises(UserError, match="^http://a:1: the answer does not have one row for each line"):
+        call("client", "--url", "http://a:1", "--model", "m")
 
 
 def test_the_client_has_the_options_asked_for(monkeypatch):

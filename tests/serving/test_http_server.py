@@ -1,10 +1,12 @@
 """Limits of HTTP connections, and how the server stops. Its application here answers with the body it is sent."""
 
 import asyncio
+import errno
 import re
 import socket
 import ssl
 import struct
+from unittest.mock import Mock
 
 import pytest
 
@@ -140,6 +142,58 @@ def test_a_client_that_sends_no_more_gets_its_answers(requests):
         return await reader.read()  # all, and then the server closes
 
     assert served(clients).count(b"\r\n\r\nbody") == requests
+
+
+def test_a_client_that_sends_no_more_is_asked_whether_it_still_reads():
+    async def clients(connect, application, server):
+        reader, writer = await connect(SLOW)
+        writer.write_eof()
+        await application.arrived.wait()
+        interim = b"HTTP/1.1 100 Continue\r\n\r\n"
+        assert await reader.readexactly(2 * len(interim)) == 2 * interim
+        application.go.set()
+        return await reader.read()
+
+    assert served(clients).startswith(b"HTTP/1.1 200")
+
+
+def test_a_client_that_closes_its_connection_is_computed_for_no_longer(logged):
+    async def clients(connect, application, server):
+        _, writer = await connect(SLOW)
+        await application.arrived.wait()
+        writer.close()  # without a reset, as curl ends at its time limit
+        while server.server_state.tasks:  # it would wait for `go`, which never comes
+            await asyncio.sleep(0.01)
+        return application.answered
+
+    assert served(clients) == [] and without_ports(logged()) == ["POST /slow 499"]
+
+
+def test_a_path_may_have_the_address_before_it():
+    async def clients(connect, application, server):
+        reader, _ = await connect(WHOLE.replace(b"/echo", b"http://x:1/a%20b?c"))
+        await reader.readuntil(b"body")
+        return application.answered
+
+    assert served(clients) == ["/a b"]
+
+
+def test_connections_beyond_the_limit_of_open_files_are_one_line(logged):
+    async def main():
+        loop = asyncio.get_running_loop()
+        with listening("127.0.0.1", 0, Limits()) as listener:
+            server = HttpServer(Echo(), ServerOptions())
+            serving = asyncio.create_task(server.serve([listener]))
+            while not server.started:
+                await asyncio.sleep(0)
+            accept = Mock(side_effect=OSError(errno.EMFILE, "Too many open files"))
+            loop._accept_connection(Mock, Mock(accept=accept, fileno=lambda: 1 << 20), backlog=1)
+            assert accept.call_count == 1
+            server.should_exit = True
+            await serving
+
+    asyncio.run(main())
+    assert logged() == ["no further connection can be accepted: Too many open files"]
 
 
 def test_a_client_that_sends_half_a_request_and_no_more_gets_no_answer():
@@ -326,6 +380,11 @@ def test_the_address_that_a_proxy_tells_is_one_field_of_the_log(logged):
     served(clients)
     (line,) = logged()
     assert line.startswith(r"a\x20GET\x20/\x20200\x1b[2J:0 POST /echo 200 "), line
+
+
+def test_an_empty_host_is_refused():
+    with pytest.raises(UserError, match="the host is empty: give --host"), listening("", 0, Limits()):
+        pass
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "fe80::1", "no..name", "ä..b", "a" * 64])

@@ -246,6 +246,59 @@ def test_a_version_may_begin_with_zeros(folder):
     assert models.find("a").path.name == "00000123" and models.find("b").path.name == "1"
 
 
+def test_a_version_may_be_a_time_in_nanoseconds(folder):
+    numbers = [1795966322745135450, 2**63 - 1, 2**63, 10**19]
+    for number in numbers:
+        (folder / "a" / str(number)).mkdir()
+    assert list(version_folders(folder / "a")) == [1, 2, *numbers[:2]]
+
+
+def test_a_version_that_is_written_anew_is_loaded_again(folder):
+    """Its number does not change, as where a folder is emptied and a model exported to it."""
+
+    async def main():
+        models = Models(folder, load_version)
+        await models.update()
+        first = models.find("a")
+        for file in ("saved_model.pb", "assets.extra/tfnmt.json"):  # the second comes late in a slow copy
+            path = folder / "a" / "2" / file
+            path.parent.mkdir(exist_ok=True)
+            path.touch()
+            await models.update()
+            assert models.find("a") is not first
+            first = models.find("a")
+        path.chmod(0o600)
+        await models.update()
+        assert models.find("a") is first, "what is in its files is the same"
+
+        (folder / "a" / "2" / "broken").touch()
+        await models.update()
+        assert models.find("a") is first and models.states("a", 2) == {2: (State.AVAILABLE, "")}
+
+    asyncio.run(main())
+
+
+def test_a_refused_version_is_tried_again_when_files_behind_a_link_change(folder, tmp_path_factory):
+    def refuse_empty(name, path):
+        if not list((path / "variables").iterdir()):
+            raise OSError("no variables")
+        return FakeVersion(path)
+
+    shared = tmp_path_factory.mktemp("shared")
+    for version in ("a/1", "a/2", "b/1"):
+        (folder / version / "variables").symlink_to(shared)
+
+    async def main():
+        models = Models(folder, refuse_empty)
+        await models.update()
+        assert models.available() == {"a": [], "b": []}
+        (shared / "variables.index").touch()
+        await models.update()
+        assert models.available() == {"a": [2], "b": [1]}
+
+    asyncio.run(main())
+
+
 def test_a_reload_fails_where_a_new_model_does_not_load(folder):
     """What loads is served, what is no longer listed is not, and what is not new is not looked at."""
     for version in ("c/1", "c/2", "d/1"):

@@ -54,6 +54,7 @@ def test_metrics_and_changes_of_the_models_need_the_token(served):
         metadata = {"authorization": authorization} if authorization.isascii() else {}
         assert reload(server, **metadata) == "UNAUTHENTICATED"
     assert reload(server, authorization=f"bearer {TOKEN}") == "INVALID_ARGUMENT"  # the case of a scheme's name is free
+    assert reload(server, authorization=f"Bearer  {TOKEN}") == "INVALID_ARGUMENT"  # and so are spaces (RFC 9110, 11.4)
     right = f"Bearer {TOKEN}"
     assert requests.get(server.rest + METRICS, headers={"Authorization": right}, timeout=30).status_code == 200
     assert reload(server, authorization=right) == "INVALID_ARGUMENT"

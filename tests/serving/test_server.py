@@ -4,6 +4,7 @@ import asyncio
 import concurrent.futures
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -21,11 +22,13 @@ import tensorflow as tf
 from tests.processes import ended, wait_until
 from tests.serving.conftest import Running, publish
 from tfnmt.errors import UserError
+from tfnmt.serving import server as serving_server
 from tfnmt.serving.client import PredictError, connect
 from tfnmt.serving.http_server import listening
 from tfnmt.serving.json_tensors import format_response
 from tfnmt.serving.limits import Limits
 from tfnmt.serving.options import Address, BatchingOptions, ServerOptions, batching_options
+from tfnmt.serving.requests import RequestError
 from tfnmt.serving.server import run_server
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -163,6 +166,8 @@ def test_strings_whose_name_ends_in_bytes_are_answered_in_base64():
          {"predictions": [{"raw_bytes": each, "bytes": text} for each, text in zip(encoded, texts, strict=True)]}),
     ):  # fmt: skip
         assert json.loads(format_response(outputs, by_rows)) == expected
+    with pytest.raises(RequestError, match="output 'x' is complex64, which JSON cannot hold; ask by gRPC"):
+        format_response({"x": np.array([1j], np.complex64)}, True)
 
 
 @pytest.mark.parametrize(
@@ -478,6 +483,39 @@ def signalled(directory, *names):
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
 def test_signals_stop_the_server(name, directory):
     assert signalled(directory, name) == ["heeded"]
+
+
+SIGNALLED_TWICE = """
+import asyncio, signal, sys
+from tfnmt.serving import server
+
+async def serve(directory, options, opened, stop, prepare):  # one that takes long to answer what it has accepted
+    signal.raise_signal(signal.Signals[sys.argv[1]])
+    await stop.wait()
+    print("stopping", flush=True)
+    signal.raise_signal(signal.Signals[sys.argv[2]])
+    await asyncio.sleep(60)
+
+server.serve = serve
+server.run_server(".", None, print)
+"""
+
+
+@pytest.mark.usefixtures("heeded_signals")
+@pytest.mark.parametrize("second", ["SIGTERM", "SIGINT", "SIGHUP"])
+def test_a_second_signal_ends_the_server_at_once(second):
+    command = [sys.executable, "-c", SIGNALLED_TWICE, "SIGTERM", second]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30)
+    assert (ran.returncode, ran.stdout) == (-signal.Signals[second], "stopping\n")
+
+
+@pytest.mark.parametrize("most, warned", [(1499, True), (1500, False), (resource.RLIM_INFINITY, False)])
+def test_too_few_open_files_are_told(most, warned, monkeypatch, logged):
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (10, most))
+    monkeypatch.setattr(resource, "setrlimit", lambda *_: None)
+    serving_server._allow_many_connections(Limits(connections=1000, calls=500))
+    told = "1499 files may be open at once (ulimit -Hn): too few for 1000 HTTP connections and 500 gRPC calls"
+    assert logged() == [told] * warned
 
 
 @pytest.mark.usefixtures("heeded_signals")

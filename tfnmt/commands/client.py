@@ -71,6 +71,8 @@ def _answers_to(
         for half in (window[: len(window) // 2], window[len(window) // 2 :]):
             yield from _answers_to(half, names, client, arguments)
         return
+    if any(not isinstance(rows, list) or len(rows) != len(window) for rows in outputs.values()):
+        raise UserError(f"{arguments.url}: the answer does not have one row for each line; is it a model of texts?")
     for row in zip(*outputs.values(), strict=True):
         yield _formatted(dict(zip(outputs, row, strict=True)), arguments.signature)
 

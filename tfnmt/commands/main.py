@@ -39,7 +39,7 @@ def answer(arguments: Sequence[str]) -> NoReturn:
         discard_unwritten(sys.stdout)
         sys.exit(141)
     except OSError as error:  # what a verb prints is looked after by `run`
-        if error.filename is not None:
+        if error.filename is not None or error.strerror is None:  # then it is not the system's, such as a client's
             raise
         discard_unwritten(sys.stdout)
         sys.exit(complain(f"error: standard output: {error.strerror}", 2))

@@ -176,7 +176,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
 
     with folder_of_servables(arguments) as folder:
         options = ServerOptions(
-            Address(arguments.host, arguments.rest_port, arguments.grpc_port),
+            Address(arguments.host.strip("[]"), arguments.rest_port, arguments.grpc_port),
             batching_options(folder, arguments.max_batch_size, arguments.batch_wait_ms, arguments.max_batch_tokens),
             limits,
             None if arguments.certificate is None else Certificate(arguments.certificate, arguments.key),

@@ -35,7 +35,7 @@ class Admin:
             message = "not over the network: start the server with --admin-token-file, and send that token"
             raise RequestError(grpc.StatusCode.PERMISSION_DENIED, message)
         scheme, _, given = (authorization or "").partition(" ")
-        is_right = hmac.compare_digest(given.encode("utf-8", "replace"), self._token.encode())
+        is_right = hmac.compare_digest(given.strip(" ").encode("utf-8", "replace"), self._token.encode())
         if scheme.lower() != "bearer" or not is_right:  # of a scheme, case does not count (RFC 9110, 11.1)
             message = "the header `authorization: Bearer TOKEN` with the administrator's token is needed"
             raise RequestError(grpc.StatusCode.UNAUTHENTICATED, message)

@@ -17,6 +17,7 @@ from tfnmt.errors import UserError
 MODELS, BATCHING, MONITORING, COMPOSE = "models.config", "batching.config", "monitoring.config", "compose.yaml"
 # The folder of servables within the container. In a base_path, it stands for the folder that models.config is in.
 MOUNTED = "/models"
+LARGEST_VERSION = 2**63 - 1
 METRICS_PATH = "/monitoring/prometheus/metrics"
 _BATCHING = """\
 # A batch has at most max_batch_size texts, and waits at most batch_timeout_micros for them. As many are computed at the
@@ -68,15 +69,15 @@ def check_name(name: str) -> None:
 
 
 def version_folders(folder: str | Path) -> dict[int, Path]:
-    """{version: its folder} in a model's folder, the oldest first: its subfolders whose names are whole numbers from 1,
-    which may begin with zeros; of two with the same number, the shorter name counts."""
+    """{version: its folder} in a model's folder, the oldest first: its subfolders whose names are whole numbers from 1
+    to 2^63 - 1, which may begin with zeros; of two with the same number, the shorter name counts."""
     try:
         entries = sorted(Path(folder).iterdir(), key=lambda entry: len(entry.name), reverse=True)
     except FileNotFoundError:
         return {}
-    is_number = re.compile("0*[1-9][0-9]{0,17}")
+    is_number = re.compile("0*[1-9][0-9]{0,18}")
     found = {int(entry.name): entry for entry in entries if is_number.fullmatch(entry.name) and entry.is_dir()}
-    return dict(sorted(found.items()))
+    return {number: found[number] for number in sorted(found) if number <= LARGEST_VERSION}
 
 
 def version_numbers(folder: str | Path) -> list[int]:

@@ -42,8 +42,9 @@ class GrpcServer:
         Raises:
             UserError: the port is taken, or the address is none of this machine's.
         """
-        bound_socket(host, port, "--grpc-port").close()  # gRPC would not say why, and log an error of its own
-        where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        with bound_socket(host, port, "--grpc-port") as bound:  # gRPC would not say why, and log an error of its own
+            address = bound.getsockname()[0]
+        where = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
         try:
             if self._certificate:
                 return self.server.add_secure_port(where, self._certificate.grpc_credentials())

@@ -2,12 +2,16 @@
 
 import asyncio
 import contextlib
+import errno
 import functools
 import json
+import logging
+import re
 import socket
 import time
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import unquote
 
 import h11
 import uvicorn
@@ -18,6 +22,11 @@ from tfnmt.serving.limits import Limits
 from tfnmt.serving.options import ServerOptions
 from tfnmt.serving.ports import bound_socket
 
+logger = logging.getLogger(__name__)
+
+_ABSOLUTE = re.compile(rb"https?://[^/]*", re.IGNORECASE)  # what may stand before a path (RFC 9112, 3.2.2)
+_BACKLOG = 2048  # connections that wait to be accepted
+_PROBE_SECONDS = 0.05  # between the two answers that find out whether a client still reads
 _CLIENT_GONE = 499  # the status that nginx logs for a client that closes the connection before its answer
 
 
@@ -55,13 +64,17 @@ class HttpServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen at these sockets. A TLS handshake, and a TLS goodbye, have as much time as the head of a request."""
-        options: dict[str, Any] = {"backlog": self.config.backlog, "ssl": self.config.ssl}
+        # One `accept` at a time: beyond the limit of open files, asyncio would log each of as many as `backlog` says.
+        options: dict[str, Any] = {"backlog": 1, "ssl": self.config.ssl}
         create = self._create_protocol
         if self.config.ssl:
             create = self._create_encrypted
             options |= dict.fromkeys(("ssl_handshake_timeout", "ssl_shutdown_timeout"), self._limits.head_seconds)
         loop = asyncio.get_running_loop()
+        loop.set_exception_handler(_log_exception)
         self.servers = [await loop.create_server(create, sock=each, **options) for each in sockets or []]
+        for each in sockets or []:
+            each.listen(_BACKLOG)  # what `create_server` has set to 1
         self.started = True
 
     def _create_protocol(self):
@@ -88,6 +101,9 @@ class HttpServer(uvicorn.Server):
             request = f"{scope['method']} {scope['path']}"
             log_access(_address(scope["client"]), request, scope["state"].get("status", 500), start)
 
+        if absolute := _ABSOLUTE.match(scope["raw_path"]):
+            path = scope["raw_path"][absolute.end() :] or b"/"
+            scope |= {"raw_path": path, "path": unquote(path.decode("ascii"))}
         scope["state"]["task"] = asyncio.current_task()
         try:
             if not scope["state"].get("gone"):
@@ -116,6 +132,15 @@ class HttpServer(uvicorn.Server):
         await _emptied(self.server_state.connections, self._limits.last_seconds)
         for connection in list(self.server_state.connections):
             connection.transport.abort()
+
+
+def _log_exception(loop, context):
+    """Log what went wrong in the event loop; one line where no connection can be accepted, tried each second."""
+    error = context.get("exception")
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
+        logger.warning("no further connection can be accepted: %s", error.strerror)
+    else:
+        loop.default_exception_handler(context)
 
 
 def _address(client):
@@ -161,7 +186,21 @@ class _Protocol(H11Protocol):
     def eof_received(self):
         """A client that has sent its last request may still wait for the answer."""
         self._half_closed = True
-        return self._is_answering() and self.scheme == "http"  # TLS cannot be half closed
+        waits = self._is_answering() and self.scheme == "http"  # TLS cannot be half closed
+        if waits:
+            self._probe(times=2)
+        return waits
+
+    def _probe(self, times):
+        """Find out whether a client that sends no more still reads, by interim answers, which mean nothing to it: where
+        the connection is closed, the first is answered with a reset, which the second meets."""
+        is_known = self.scope["http_version"] == "1.1" and not self.cycle.response_started
+        if not self._is_answering() or not is_known or self.transport.is_closing():
+            return
+        interim = h11.InformationalResponse(status_code=100, headers=[], reason="Continue")
+        self.transport.write(self.conn.send(interim))
+        if times > 1:
+            self.loop.call_later(_PROBE_SECONDS, self._probe, times - 1)
 
     def connection_lost(self, exc):
         if self._is_answering():  # for nobody any more
@@ -257,5 +296,5 @@ def listening(host: str, port: int, limits: Limits) -> Iterator[socket.socket]:
     with bound_socket(host, port, "--rest-port") as listener:
         # Accepted connections inherit it: the kernel ends those whose clients do not read.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(limits.unread_seconds * 1e3))
-        listener.listen(2048)
+        listener.listen(_BACKLOG)
         yield listener

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from pydantic_core import to_json
 
-from tfnmt.serving.requests import Signature, check_names, check_rows, invalid
+from tfnmt.serving.requests import Signature, check_names, check_rows, failed_precondition, invalid
 
 _MOST_MARKS = 50_000
 """Commas and opening brackets in a body, at most, those in texts too: so many values are read in some milliseconds."""
@@ -130,6 +130,8 @@ def _as_bytes(value):
 
 def _as_lists(name, array):
     values = array.tolist()
+    if np.iscomplexobj(array):
+        raise failed_precondition(f"output {name!r} is {array.dtype.name}, which JSON cannot hold; ask by gRPC")
     if array.dtype != object:
         return values
     return _each(_as_base64 if name.endswith("_bytes") else _as_text, values)

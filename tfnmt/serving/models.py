@@ -5,6 +5,7 @@ import contextlib
 import ctypes
 import gc
 import logging
+import os
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -208,13 +209,18 @@ class Models:
         for number in candidates:
             if len(served) == model.maximum_versions:
                 break
-            version, path = model.available.get(number), folders[number]
-            if not version or version.path != path:  # another one, where models.config names another folder
-                version = await self._load(name, model, path)
-            if isinstance(version, str):
-                refused[number] = version
-            else:
+            loaded, path = model.available.get(number), folders[number]
+            is_same = loaded is not None and loaded.path == path  # else models.config names another folder
+            if is_same and await self._in_loader(_written, path) == model.files.get(number):
+                served[number] = loaded
+                continue
+            version = await self._load(name, model, path)
+            if not isinstance(version, str):
                 served[number] = version
+                continue
+            refused[number] = version
+            if is_same:  # its files have changed into what cannot be loaded
+                served[number] = loaded
         served = served or model.available  # none takes over: what is loaded still works, though its folder may be gone
         for number in set(model.available) - set(served):
             logger.info("%s: version %d is no longer served", name, number)
@@ -234,13 +240,14 @@ class Models:
 
     async def _load(self, name, model, path):
         """A version, or the reason why it is refused; a refused one is tried again only when its files change."""
-        number, files = int(path.name), None
+        number, files, written = int(path.name), None, None
         refused_files, refused_reason = model.refused.get(number, (None, ""))
         try:
             files = await self._in_loader(_fingerprint, path)
             if files == refused_files:
                 return refused_reason
             model.states[number] = (State.LOADING, "")
+            written = await self._in_loader(_written, path)
             version = await self._in_loader(self._load_version, name, path)
         except Exception as error:  # a broken file makes TensorFlow raise errors of any type
             message = next(iter(str(error).strip().splitlines()), "")
@@ -257,6 +264,7 @@ class Models:
             return reason
         self._versions.add(version)
         model.refused.pop(number, None)
+        model.files[number] = written
         model.states[number] = (State.AVAILABLE, "")
         model.available[number] = version
         logger.info("%s: version %d is available", name, number)
@@ -272,5 +280,19 @@ def _free_memory():
 
 def _fingerprint(path):
     """Names, sizes and times of a folder's files: when they were written, and when their owner or mode changed."""
-    files = [(file, file.stat()) for file in path.rglob("*") if file.is_file()]
-    return sorted((str(file), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for file, stat in files)
+    return [(name, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for name, stat in _files(path)]
+
+
+def _written(path):
+    """Names, sizes and times of a folder's files, by which those are known that are written anew; None where they
+    cannot be looked at."""
+    try:
+        return [(name, stat.st_size, stat.st_mtime_ns) for name, stat in _files(path)]
+    except OSError:
+        return None
+
+
+def _files(path):
+    """(name, `os.stat`) of each file of a folder and its subfolders, also of those that are links."""
+    names = (Path(folder, name) for folder, _, names in os.walk(path, followlinks=True) for name in names)
+    return [(str(name), name.stat()) for name in sorted(names)]

@@ -17,6 +17,8 @@ def bound_socket(host: str, port: int, option: str) -> socket.socket:
     Raises:
         UserError: the port is taken, or the address is none of this machine's.
     """
+    if not host:
+        raise UserError("the host is empty: give --host an address of this machine, such as 127.0.0.1 or 0.0.0.0")
     # asyncio sets TCP_NODELAY only where the protocol is named.
     bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tfnmt.serving.bodies import read_body
-from tfnmt.serving.files import METRICS_PATH
+from tfnmt.serving.files import LARGEST_VERSION, METRICS_PATH
 from tfnmt.serving.health import health_routes
 from tfnmt.serving.json_tensors import format_response, parse_request
 from tfnmt.serving.metadata import model_metadata, model_status, signature_map
@@ -25,7 +25,6 @@ _PATH = re.compile(
     r"(?::(?P<verb>predict|classify|regress)|(?P<metadata>/metadata))?",
     re.IGNORECASE | re.ASCII,
 )
-_LARGEST_VERSION = 2**63 - 1
 _HEADERS = {
     grpc.StatusCode.RESOURCE_EXHAUSTED: {"Connection": "close"},  # the rest of a body that is too large is not read
     grpc.StatusCode.UNAUTHENTICATED: {"WWW-Authenticate": "Bearer"},
@@ -84,7 +83,7 @@ def _version(digits):
     if digits is None:
         return None
     number = digits.lstrip("0") or "0"
-    if len(number) > 19 or int(number) > _LARGEST_VERSION:
+    if len(number) > 19 or int(number) > LARGEST_VERSION:
         raise invalid(f"Failed to convert version: {digits} to numeric.")
     return int(number)
 

@@ -55,15 +55,19 @@ class RestClient(Client):
                 if _is_other_protocol(error):
                     message = f"{self._url} does not answer in HTTP; is it the port of gRPC?"
                     raise PredictError("UNAVAILABLE", message) from error
+                if _is_timeout(error):  # in the midst of the answer
+                    raise PredictError("DEADLINE_EXCEEDED", f"no answer from {self._url} in time") from error
                 closes = self._url.startswith("http:") and any(
                     isinstance(each, ConnectionResetError) for each in _causes(error)
                 )
                 what = "closes connections without an answer; is it for https?" if closes else "cannot be reached"
                 raise RetryableError(PredictError("UNAVAILABLE", f"{self._url} {what}")) from error
+            except (requests.exceptions.ContentDecodingError, requests.exceptions.RetryError) as error:
+                raise PredictError("UNAVAILABLE", f"{self._url}: the answer cannot be read ({error})") from error
             except ValueError as error:  # of requests and of urllib3, for host names that cannot be
                 raise PredictError("INVALID_ARGUMENT", f"{self._url} is not a valid address: {error}") from error
             if response.is_redirect:
-                address = response.next.url.removesuffix(path)
+                address = response.next.url.removesuffix(path) if response.next else "no address"
                 raise PredictError(response.status_code, f"the server redirects to {address}: use that address")
             if response.ok:
                 return _read(response, read)
@@ -79,6 +83,13 @@ class RestClient(Client):
 def _is_other_protocol(error):
     """Whether the answer is not one in HTTP. (None at all is an error of a class below the same one.)"""
     return any(type(each) is http.client.BadStatusLine for each in _causes(error))
+
+
+def _is_timeout(error):
+    """Whether the rest of an answer has not come in time."""
+    while error is not None and not isinstance(error, TimeoutError):
+        error = error.__context__
+    return error is not None
 
 
 def _causes(error):

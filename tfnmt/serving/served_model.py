@@ -24,6 +24,8 @@ class ServedModel:
     """version → (state, error message)."""
     loading: bool = True
     """Until all its versions have been loaded, or refused, for the first time."""
+    files: dict[int, list | None] = field(default_factory=dict)
+    """version → what its files were when it was loaded."""
     refused: dict[int, tuple[list | None, str]] = field(default_factory=dict)
     """version → the fingerprint of the files that failed to load, None where it could not be taken; and the reason."""
 

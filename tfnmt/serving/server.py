@@ -42,7 +42,7 @@ async def serve(
         UserError: models.config or the certificate is missing or broken, or a port is taken.
     """
     read_models(directory)  # a mistake in it is told at once
-    _allow_many_connections()
+    _allow_many_connections(options.limits)
     http, grpc = HttpServer(starting_application(), options), GrpcServer(options)
     address = options.address
     with contextlib.ExitStack() as stack:
@@ -97,9 +97,12 @@ async def _work(create, grpc, poll_seconds):
         service.stopping = True
 
 
-def _allow_many_connections():
+def _allow_many_connections(limits):
     _, maximum = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (maximum, maximum))
+    if maximum != resource.RLIM_INFINITY and maximum < limits.connections + limits.calls:
+        told = "%d files may be open at once (ulimit -Hn): too few for %d HTTP connections and %d gRPC calls"
+        logger.warning(told, maximum, limits.connections, limits.calls)
 
 
 def run_server(
@@ -108,12 +111,20 @@ def run_server(
     opened: Callable[[Address], None],
     prepare: Callable[[], None] = lambda: None,
 ) -> None:
-    """`serve` until SIGTERM, SIGINT or SIGHUP; those that are ignored, as SIGHUP under `nohup`, stay ignored."""
+    """`serve` until SIGTERM, SIGINT or SIGHUP; a second one ends the server at once. Those that are ignored, as SIGHUP
+    under `nohup`, stay ignored."""
 
     async def main():
-        stop = asyncio.Event()
-        for each in [each for each in SIGNALS if signal.getsignal(each) != signal.SIG_IGN]:
-            asyncio.get_running_loop().add_signal_handler(each, stop.set)
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+        signals = [each for each in SIGNALS if signal.getsignal(each) != signal.SIG_IGN]
+
+        def end() -> None:
+            stop.set()
+            for each in signals:
+                loop.remove_signal_handler(each)
+
+        for each in signals:
+            loop.add_signal_handler(each, end)
         await serve(directory, options, opened, stop, prepare)
 
     asyncio.run(main())
