@@ -25,6 +25,17 @@ def least_seconds(function: Callable[[], object], times: int) -> float:
     return min(seconds_of(function) for _ in range(times))
 
 
+def least_seconds_in_turn(*functions: Callable[[], object], seconds: float) -> list[float]:
+    """The least of several times of each, in turn, so that what else the machine does meets all alike: three times or
+    more, until they have taken so many seconds."""
+    for function in functions:
+        function()
+    times: list[list[float]] = []
+    while len(times) < 3 or sum(map(sum, times)) < seconds:
+        times.append([seconds_of(function) for function in functions])
+    return [min(each) for each in zip(*times, strict=True)]
+
+
 def median_seconds(function: Callable[[], object], times: int) -> float:
     """The median of several times."""
     return statistics.median(seconds_of(function) for _ in range(times))

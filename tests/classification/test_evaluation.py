@@ -122,7 +122,9 @@ def test_what_is_trained_without_broken_trees_is_evaluated_without_them(encoder,
     command = ["evaluate-classifier", "--model", mean, "--data", data]
     assert "examples  5\n" in call(*command, "--broken-trees", "skip")
     if encoder == "spinn-pi-nt":
-        with pytest.raises(UserError, match=r"line 6: .*; broken_trees=skip \(to evaluate, --broken-trees skip\)"):
+        with pytest.raises(
+            UserError, match=r"line 6: .*; --set broken_trees=skip \(to evaluate: --broken-trees skip\)"
+        ):
             call(*command)
 
 

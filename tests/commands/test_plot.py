@@ -78,7 +78,7 @@ def test_a_batch_is_drawn_and_told(tmp_path):
     "options, complaint",
     [
         (["tree", "--output", "a.png", "--title", "x", "y"], "--title: give each of the 1 trees a title of its own"),
-        (["tree", "--output", "a.png", "--brackets", "( a b"], "--brackets '( a b': 1 brackets are never closed"),
+        (["tree", "--output", "a.png", "--brackets", "( a b"], "--brackets '( a b': 1 bracket is never closed"),
         (["stack", "--output", "a.png", "--brackets", ""], "--brackets '': the tree is empty"),
         (
             ["stack", "--output", "a.png", "--brackets", "( a " * 100 + "a" + " )" * 100],

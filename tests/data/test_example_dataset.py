@@ -95,7 +95,9 @@ def test_sentiment(tmp_path):
 
 def test_broken_trees_are_errors_or_skipped(tmp_path):
     path = write_pairs(tmp_path, ".jsonl", [PAIRS[0], ("neutral", "A", "( A dog runs )"), PAIRS[2]])
-    with pytest.raises(UserError, match=r"pairs\.jsonl, line 2: the tree is not binary: .* 3 nodes, not 2; broken_tr"):
+    with pytest.raises(
+        UserError, match=r"pairs\.jsonl, line 2: the tree is not binary: .* 3 nodes, not 2; --set broken_tr"
+    ):
         ExampleDataset(TASKS["snli"], path)
     examples = ExampleDataset(TASKS["snli"], path, SentenceReader(broken_trees="skip"))
     assert list(examples) == EXPECTED

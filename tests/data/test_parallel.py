@@ -160,6 +160,18 @@ def test_pipes_which_can_be_read_but_once_are_refused(function, tmp_path):
                 function(ParallelFiles(*files))
 
 
+def test_three_columns_are_told_with_the_way_out(tmp_path):
+    path = write(tmp_path / "pairs.tsv", ["a\tb\tc"])
+    advice = f"; cut -f1,2 {path} > NEW.tsv keeps the first two columns"
+    with pytest.raises(UserError, match=f"line 1: 2 TABs; there must be one, between source and target{advice}$"):
+        ParallelFiles(path).check()
+
+
+def test_comma_separated_values_are_not_read(tmp_path):
+    with pytest.raises(UserError, match=r"one \.tsv file of source TAB target; no \.csv is read$"):
+        ParallelFiles(write(tmp_path / "pairs.csv.gz", ["a,b"])).check()
+
+
 @pytest.mark.parametrize("function", [ParallelFiles.check, ParallelFiles.pairs, ParallelFiles.sides])
 def test_one_file_alone_must_be_a_tsv_file(function, tmp_path):
     with pytest.raises(UserError, match=r"text\.en: name the file of its translations too"):

@@ -83,11 +83,28 @@ def test_only_the_ascii_space_parts_words():
 @pytest.mark.parametrize(
     "text, message",
     [
+        ("(A (dog runs))", r"3 trees instead of one: .*; '\(A' is a word: write spaces around brackets"),
+        ("( A ( dog runs) )", r"1 bracket is never closed; 's\)' is a word"),
+        ("( :( (", "brackets are never closed$"),
+    ],
+)
+def test_brackets_without_spaces_are_told(text, message):
+    with pytest.raises(UserError, match=message):
+        from_brackets(text)
+
+
+def test_a_word_may_have_brackets_in_a_tree_that_is_right():
+    assert from_brackets("( (A b) )") == (["(A", "b)"], [SHIFT, SHIFT, REDUCE])
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
         ("", "empty: there are no words"),
         (" ", "empty: there are no words"),
         ("( )", "empty: a bracket that closes after 0 words"),
         ("( a ( ) )", "empty: a bracket that closes after 1 words"),
-        ("( a b", "1 brackets are never closed"),
+        ("( a b", "1 bracket is never closed"),
         ("a ) b", "closes after 1 words was never opened"),
         ("a b", "2 trees instead of one"),
         ("( a )", "not binary: the bracket that closes after 1 words holds 1 nodes"),
@@ -110,7 +127,7 @@ def test_what_is_no_binary_tree(text, message):
         ("(3 a b)", "'b' has no label"),
         ("(3 a (2 b))", "a word has no label"),
         ("((2 a) (2 b))", "node 3 has no label"),
-        ("(3 (2 a) (2 b)", "1 brackets are never closed"),
+        ("(3 (2 a) (2 b)", "1 bracket is never closed"),
         ("(3 (2 a) (2 b)))", "was never opened"),
         ("(3 (2 a))", "not binary"),
         ("(3 (2 a) (2 b) (2 c))", "not binary"),

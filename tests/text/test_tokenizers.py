@@ -231,6 +231,19 @@ def test_too_large_a_subword_vocabulary_names_the_largest(model_type):
     assert SubwordTokenizer.train(PLAIN, largest, model_type).vocabulary_size == largest
 
 
+@pytest.mark.parametrize("model_type", ["unigram", "bpe"])
+def test_of_two_too_large_vocabularies_the_number_is_possible_for_both(model_type):
+    """And the side with fewer subwords is named, whether it is the source or the target."""
+    text = TextConfiguration(tokenizer=model_type, vocabulary_size=5000, joint_vocabulary=False)
+    few = PLAIN[: len(PLAIN) // 2]
+    for sides, side in (((PLAIN, few), "target"), ((few, PLAIN), "source")):
+        with pytest.raises(UserError, match=f"^the {side} side: a vocabulary of 5000 subwords is too large") as raised:
+            make_tokenizers(text, *map(iter, sides), seed=1)
+        largest = int(str(raised.value).split("at most ")[1].split()[0])
+        made = make_tokenizers(text.replace(vocabulary_size=largest), *map(iter, sides), seed=1)
+        assert [tokenizer.vocabulary_size for tokenizer in made] == [largest, largest]
+
+
 def test_too_small_a_subword_vocabulary_names_the_smallest():
     with pytest.raises(UserError, match=r"10 subwords is too small .* characters alone need \d+; raise vocab"):
         SubwordTokenizer.train(PLAIN, 10)

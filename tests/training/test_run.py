@@ -311,7 +311,7 @@ def test_what_is_said_of_a_run_that_ends_at_a_step(tmp_path, logged):
     start(tmp_path / "more", epochs=30, steps=9)
     start(tmp_path / "all", epochs=2, steps=14)
     begin = [line.removesuffix(" begin") for line in logged() if line.endswith(" begin")]
-    assert begin == ["3 of an epoch's 7 batches", "1 epoch of 7 batches, and 2 batches", "2 epochs of 7 batches"]
+    assert begin == ["3 of the first epoch's 7 batches", "1 epoch of 7 batches, and 2 batches", "2 epochs of 7 batches"]
 
 
 def test_a_resumed_epoch_has_the_figures_of_all_its_batches(tmp_path, logged):
@@ -319,7 +319,7 @@ def test_a_resumed_epoch_has_the_figures_of_all_its_batches(tmp_path, logged):
     *_, killed = start_with_kills(tmp_path / "whole", kills, epochs=2)
     *_, expected = logged()
     start(killed["in the second epoch"], resume=True, epochs=2)
-    assert logged() == ["going on after 1 epochs and 5 batches", expected]
+    assert logged() == ["going on after 1 epoch and 5 batches", expected]
 
 
 def test_best_weights_that_are_gone_are_written_anew(tmp_path, logged):

@@ -313,7 +313,7 @@ def test_lists_that_do_not_fit(model):
         ({"top_p": 0}, "top_p=0: allowed is"),
         ({"temperature": 0}, "temperature=0: allowed is"),
         ({"n_best": 6}, r"n_best=6: allowed is 1 to 5"),
-        ({"method": "greedy", "n_best": 2}, "n_best=2: allowed is 1 to 1"),
+        ({"method": "greedy", "n_best": 2}, "n_best=2: allowed is 1 with method=greedy, which finds one translation"),
         ({"maximum_length_factor": -1}, "maximum_length_factor=-1: allowed is"),
         ({"minimum_length": -1}, "minimum_length=-1: allowed is"),
         ({"minimum_length": 100_001}, "minimum_length=100001: allowed is"),

@@ -79,7 +79,7 @@ def test_lines_that_are_empty_or_have_a_million_characters(files, tmp_path, logg
     assert lines[4] == (
         f"{odd_files[1].target}, line 6: too long, loss, perplexity and accuracy are of its first 16,000 tokens"
     )
-    assert lines[5].endswith(" of an epoch's 8 batches begin") and len(lines) == 7
+    assert lines[5].endswith(" of the first epoch's 8 batches begin") and len(lines) == 7
     assert lines[6].startswith("epoch 1 of 1: loss: ") and " - dev_loss: " in lines[6]
     assert progress.steps == 2 and np.isfinite(progress.best_score)
     translations = model.translate([many_words[:1000], "", "the dog"])
@@ -128,7 +128,8 @@ def test_training_begins_with_a_trained_model(files, tmp_path, monkeypatch):
     for value, expected in zip(second.get_weights(), first.get_weights(), strict=True):
         np.testing.assert_array_equal(value, expected)
     assert started_preset(tmp_path / "second", Preset).text == small("lowercase=true").text, "what it was made with"
-    assert "the shape of" in refusal(tmp_path / "third", small(*begin, "decoder_units=9"), *files)
+    message = refusal(tmp_path / "third", small(*begin, "decoder_units=9"), *files)
+    assert "the shape of" in message and f"; --config {tmp_path / 'first'}/config.json makes the same" in message
 
 
 def refusal(directory, preset, training_files, dev_files, resume=False):

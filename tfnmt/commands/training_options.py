@@ -82,7 +82,8 @@ def add_dev_split(parser: CommandParser) -> None:
         "--dev-split",
         type=positive,
         metavar="N",
-        help="without dev files: hold N lines of the training files out, and choose the best weights by them",
+        help="without dev files: hold N lines of the training files out, with those that repeat one of them, and choose"
+        " the best weights by them",
     )
 
 

@@ -49,9 +49,9 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     use_threads(threads)  # the searcher has a batch for each
     configuration = search_configuration(arguments)
     device = use_device(arguments.device)
-    logger.info("processes: %d, threads of each: %d, device: %s", processes, threads, device)
     searcher = load_searcher(arguments.model, configuration, arguments.shortlist)
     prefixes = read_lines(arguments.prefix_file) if arguments.prefix_file else None
+    logger.info("processes: %d, threads of each: %d, device: %s", processes, threads, device)
     with line_display("translating", output) as display:
         advance = display.advance if display else None
         lines = searcher, sys.stdin.buffer, arguments.batch_size, prefixes

@@ -63,7 +63,7 @@ class SentenceReader(NamedTuple):
         except UserError as error:
             if self.broken_trees == "skip":
                 raise SkippedExampleError("with a broken tree") from error
-            advice = "broken_trees=skip (to evaluate, --broken-trees skip) skips such examples"
+            advice = "--set broken_trees=skip (to evaluate: --broken-trees skip) leaves such examples out"
             raise UserError(f"{error}; {advice}") from error
 
 

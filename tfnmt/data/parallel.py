@@ -89,7 +89,8 @@ def _is_tsv(path: str | Path) -> bool:
 
 def _require_tsv(path: str | Path) -> None:
     if not _is_tsv(path):
-        raise UserError(f"{path}: name the file of its translations too, or one .tsv file of source TAB target")
+        csv = "; no .csv is read" if ".csv" in Path(path).suffixes else ""
+        raise UserError(f"{path}: name the file of its translations too, or one .tsv file of source TAB target{csv}")
 
 
 def _refuse_unreadable(*paths: str | Path) -> None:
@@ -108,7 +109,10 @@ def _check(path: str | Path, tabs: int | None = None) -> int:
     for number, line in enumerate(lines, start=1):
         found = line.count("\t")
         if tabs is not None and found != tabs:
-            raise UserError(f"{path}, line {number}: {found} TABs; there must be one, between source and target")
+            advice = f"; cut -f1,2 {path} > NEW.tsv keeps the first two columns" if found > 1 else ""
+            raise UserError(
+                f"{path}, line {number}: {found} TABs; there must be one, between source and target" + advice
+            )
     if not number:
         raise UserError(f"{path}: the file is empty")
     return number

@@ -37,7 +37,7 @@ def tokenizers_of(pairs: TrainingPairs, text: TextConfiguration, seed: int) -> t
     """The tokenizers of records, or those learned from text."""
     if isinstance(pairs, ParallelRecords):
         return pairs.tokenizers()
-    with errors_in(pairs.source), log_waiting("learning the vocabulary"):
+    with errors_in(" and ".join(map(str, pairs.paths()))), log_waiting("learning the vocabulary"):
         return make_tokenizers(text, *pairs.sides(), seed)
 
 

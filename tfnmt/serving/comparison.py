@@ -38,7 +38,8 @@ def compare_with_float32(
     quantized, seconds = _outputs(tf.saved_model.load(str(path)).signatures[_SIGNATURE], inputs)
     whole, whole_seconds = _outputs(servable.functions[_SIGNATURE], inputs)
     figures = {
-        "bytes": sum(file.stat().st_size for file in Path(path).rglob("*") if file.is_file()),
+        "bytes of the folder": _size(Path(path)),
+        "bytes of its weights": _size(Path(path, "variables")),
         "bytes of float32 weights": 4 * sum(weight.shape.num_elements() for weight in servable.variables),
         "seconds": seconds,
         "seconds of float32": whole_seconds,
@@ -53,6 +54,10 @@ def compare_with_float32(
             "BLEU of float32": metric.corpus_score(whole, [references]).score,
         }
     return figures
+
+
+def _size(folder):
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def _outputs(function: Callable, inputs: dict[str, list[str]]) -> tuple[list[str], float]:

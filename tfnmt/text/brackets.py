@@ -11,6 +11,7 @@ Text comes from users, so what is wrong with it is a `UserError`; the caller add
 """
 
 import re
+from collections.abc import Iterable
 
 from tfnmt.errors import UserError
 
@@ -36,9 +37,19 @@ def from_brackets(text: str) -> tuple[list[str], list[int]]:
         UserError: no words, a bracket without its partner, or one that does not hold exactly two nodes.
     """
     _require_plain_spaces(text)
+    try:
+        return _read_brackets(text.split(" "))
+    except UserError as error:
+        if glued := re.search(r"\([^ ()]\S*|[^ ()]\)", text):
+            example = "such as ( A ( dog runs ) )"
+            raise UserError(f"{error}; {glued[0]!r} is a word: write spaces around brackets, {example}") from error
+        raise
+
+
+def _read_brackets(tokens: Iterable[str]) -> tuple[list[str], list[int]]:
     words, transitions = [], []
     children = [0]  # how many nodes each open bracket has so far, that around everything first
-    for token in text.split(" "):
+    for token in tokens:
         if token == "(":
             children.append(0)
         elif token == ")":
@@ -144,7 +155,8 @@ def _close(children: list[int], words: int) -> None:
 
 def _require_one_tree(children: list[int]) -> None:
     if len(children) > 1:
-        raise UserError(f"{len(children) - 1} brackets are never closed")
+        never_closed = len(children) - 1
+        raise UserError(f"{never_closed} bracket{'s are' if never_closed > 1 else ' is'} never closed")
     if children[0] == 0:
         raise UserError("the tree is empty: there are no words")
     if children[0] > 1:

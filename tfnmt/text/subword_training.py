@@ -22,6 +22,18 @@ _WHITE_SPACE += [0x202F, 0x205F, 0x3000]
 _LARGEST_SAMPLE = 1_000_000
 
 
+class VocabularyTooLargeError(UserError):
+    """A text has fewer subwords than are asked for.
+
+    Attributes:
+        largest: how many can be learned from it.
+    """
+
+    def __init__(self, message: str, largest: int):
+        super().__init__(message)
+        self.largest = largest
+
+
 def train_sentencepiece(
     lines: Iterable[str], vocabulary_size: int, model_type: str, lowercase: bool, character_coverage: float, seed: int
 ) -> bytes:
@@ -73,9 +85,10 @@ def _sample(lines, size, seed):
 def _explain(error: RuntimeError, vocabulary_size: int) -> Exception:
     """SentencePiece's error about its training text as one line that says what to do."""
     if largest := re.search(r"Vocabulary size too high.*<= (\d+)", str(error)):
-        return UserError(
+        return VocabularyTooLargeError(
             f"a vocabulary of {vocabulary_size} subwords is too large for this text: "
-            f"at most {largest[1]} can be learned from it; lower vocabulary_size"
+            f"at most {largest[1]} can be learned from it; lower vocabulary_size",
+            int(largest[1]),
         )
     if smallest := re.search(r"smaller than required_chars\. \d+ vs (\d+)", str(error)):
         return UserError(

@@ -5,8 +5,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from tfnmt.errors import UserError
+from tfnmt.errors import UserError, errors_in
 from tfnmt.text.subword import SubwordTokenizer
+from tfnmt.text.subword_training import VocabularyTooLargeError
 from tfnmt.text.tokenizer import END, PADDING, START, UNKNOWN, Tokenizer
 from tfnmt.text.tokenizer_configuration import TextConfiguration
 from tfnmt.text.words import WordTokenizer
@@ -30,11 +31,25 @@ _KINDS = {tokenizer.kind: tokenizer for tokenizer in (SubwordTokenizer, WordToke
 def make_tokenizers(
     configuration: TextConfiguration, source: Iterator[str], target: Iterator[str], seed: int
 ) -> tuple[Tokenizer, Tokenizer]:
-    """The source and the target tokenizer, trained on lines of text; the same one twice for a joint vocabulary."""
+    """The source and the target tokenizer, trained on lines of text; the same one twice for a joint vocabulary.
+
+    Raises:
+        UserError: see `SubwordTokenizer.train`; of two vocabularies it names the side. Where both texts have too few
+            subwords, it tells of the one with fewer, whose number is possible for both.
+    """
     if configuration.joint_vocabulary:
         tokenizer = _make(configuration, itertools.chain(source, target), seed)
         return tokenizer, tokenizer
-    return _make(configuration, source, seed), _make(configuration, target, seed)
+    made, too_large = [], []
+    for side, lines in (("the source side", source), ("the target side", target)):
+        with errors_in(side):
+            try:
+                made.append(_make(configuration, lines, seed))
+            except VocabularyTooLargeError as error:
+                too_large.append((error.largest, f"{side}: {error}"))
+    if too_large:
+        raise UserError(min(too_large)[1])
+    return made[0], made[1]
 
 
 def _make(configuration: TextConfiguration, lines: Iterator[str], seed: int) -> Tokenizer:

@@ -13,6 +13,13 @@ EXAMPLES = 5
 LONGEST_EXAMPLE = 30
 
 
+def log_unknown(tokenizer: Tokenizer, texts: Sequence[str]) -> None:
+    """A warning, if there are tokens in the texts that a model does not know."""
+    unknown = UnknownTokens(tokenizer)
+    unknown.add(texts)
+    unknown.log()
+
+
 class UnknownTokens:
     """Counts those of the texts that it is given.
 

@@ -152,10 +152,10 @@ def copy_weights(initial: keras.Model, model: keras.Model, directory: str | None
     Raises:
         UserError: the weights differ in number or shape; names the first that does.
     """
-    advice = "give the --preset and --set that make the same"
+    advice = f"--config {directory}/{CONFIGURATION} makes the same, as do its --preset and --set"
     new, old = _kept_weights(model), _kept_weights(initial)
     if len(new) != len(old):
-        raise UserError(f"{directory}: it has {len(old)} weights, the model to train {len(new)}; {advice}")
+        raise UserError(f"{directory}: it has {len(old)} arrays of weights, the model to train {len(new)}; {advice}")
     for weight, trained in zip(new, old, strict=True):
         if weight.shape != trained.shape:
             shapes = f"{tuple(trained.shape)}, not {tuple(weight.shape)} as in the model to train"

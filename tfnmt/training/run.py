@@ -58,9 +58,9 @@ class TrainingRun:
         whole, rest = self.epochs, 0
         if self.configuration.steps is not None and self.configuration.steps < self.epochs * self.batches_per_epoch:
             whole, rest = divmod(self.configuration.steps, self.batches_per_epoch)
-        batches = f"{self.batches_per_epoch:,} batches"
+        batches = f"{self.batches_per_epoch:,} batch{'es' if self.batches_per_epoch > 1 else ''}"
         if not whole:
-            return f"{rest:,} of an epoch's {batches}"
+            return f"{rest:,} of the first epoch's {batches}"
         return f"{whole} epoch{'s' if whole > 1 else ''} of {batches}" + (f", and {rest:,} batches" if rest else "")
 
     def is_over(self, progress: Progress) -> bool:

@@ -120,5 +120,7 @@ def _restore(run, checkpoints, progress):
             raise UserError(f"{path}: {problem}, and the run is over: resume it with more --epochs")
         logger.warning("%s %s: the best weights from here on are kept", path, problem)
         progress.best_score = None
-    done = f"{progress.epoch} epochs" + (f" and {progress.batches} batches" if progress.batches else "")
+    done = f"{progress.epoch} epoch{'' if progress.epoch == 1 else 's'}" + (
+        f" and {progress.batches} batches" if progress.batches else ""
+    )
     logger.info("%s after %s", "the run is over," if run.is_over(progress) else "going on", done)

@@ -57,7 +57,8 @@ class SearchConfiguration(BeamConfiguration, SampleConfiguration):
     def _check(self):
         beam = self.method == "beam"
         most = self.beam_size if beam else 1
-        require(self.n_best <= most, "n_best", self.n_best, f"1 to {most} (beam_size, with method=beam)")
+        allowed = f"1 to {most} (beam_size)" if beam else f"1 with method={self.method}, which finds one translation"
+        require(self.n_best <= most, "n_best", self.n_best, allowed)
         require(beam or not self.coverage_penalty, "coverage_penalty", self.coverage_penalty, "0 without method=beam")
         return self
 

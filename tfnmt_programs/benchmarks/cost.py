@@ -18,7 +18,7 @@ from tfnmt.translation.ensemble import search_step
 from tfnmt.translation.translator import Translator
 from tfnmt_programs.benchmarks.machine_rates import LARGE, SMALL, matrix_rate
 from tfnmt_programs.benchmarks.work import forward_multiplications, matrix_sizes
-from tfnmt_programs.measuring import least_seconds
+from tfnmt_programs.measuring import least_seconds_in_turn
 
 LINES = (
     "1. source words to embeddings",
@@ -166,11 +166,11 @@ def measured_seconds(model: Translator, source_words: int, target_words: int, ba
         return greedy_search(step, states, memory, START, END, tf.fill([batch_size], target_words)).ids
 
     words = batch_size * target_words
-    of_forward = least_seconds(forward, times=3)
-    of_backward = least_seconds(both, times=3) - of_forward
+    of_forward, of_both, of_search = least_seconds_in_turn(forward, both, search, seconds=3.0)
+    of_backward = of_both - of_forward
     return {
         "seconds_per_word_forward": of_forward / words,
         "seconds_per_word_backward": of_backward / words,
         "backward_over_forward": of_backward / of_forward,
-        "seconds_per_word_greedy": least_seconds(search, times=3) / words,
+        "seconds_per_word_greedy": of_search / words,
     }

@@ -79,10 +79,12 @@ def draw_attention(arguments, output):
     import tfnmt
     from tfnmt.inspection import attention
     from tfnmt.inspection.figures import save
+    from tfnmt.text.unknown_tokens import log_unknown
 
     model = tfnmt.load(arguments.model, "translator")
     if model.configuration.attention == "none":
         raise UserError(f"{arguments.model}: looks at no words, for it has attention=none")
+    log_unknown(model.source_tokenizer, arguments.sentence)
     matrices = attention.attention_matrices(model, arguments.sentence, arguments.beam_size)
     save(attention.draw_attention(matrices), arguments.output)
     for _, target, _ in matrices:

@@ -26,10 +26,13 @@ def draw_pca(arguments, output):
     import tfnmt
     from tfnmt.inspection import summary_vectors as vectors
     from tfnmt.inspection.figures import save
+    from tfnmt.text.unknown_tokens import log_unknown
 
     groups = vectors.PARAPHRASES if arguments.sentences is None else vectors.read_groups(arguments.sentences)
     texts = [text for group in groups for text in group]
-    summaries = vectors.summary_vectors(tfnmt.load(arguments.model, "translator"), texts)
+    model = tfnmt.load(arguments.model, "translator")
+    log_unknown(model.source_tokenizer, texts)
+    summaries = vectors.summary_vectors(model, texts)
     projected, explained = vectors.principal_components(summaries)
     figures = {"sentences": len(texts), "groups": len(groups), "explained": explained.tolist()}
     figures |= vectors.group_figures(summaries, [i for i, group in enumerate(groups) for _ in group])

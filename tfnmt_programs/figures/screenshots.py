@@ -13,7 +13,7 @@ from PIL import Image
 from selenium.webdriver import ActionChains, Chrome
 from tensorboard.program import TensorBoard
 
-from tfnmt.errors import UserError
+from tfnmt.errors import UserError, errors_in
 from tfnmt_programs.figures.browser import find_programs, open_browser, wait_for
 
 COLORS = 128
@@ -58,7 +58,8 @@ def take_screenshots(
     directory.mkdir(parents=True, exist_ok=True)
     with _tensorboard(Path(logs).resolve()) as address, open_browser(chromium) as browser:
         for tab in tabs:
-            show_tab(browser, address, tab)
+            with errors_in(f"the tab {tab}, which --tabs can leave out"):
+                show_tab(browser, address, tab)
             path = directory / f"board-{tab}.png"
             save_screenshot(browser, path)
             yield path

@@ -80,5 +80,8 @@ def _groups(runs, pairs, data, folder):
         members, _ = groups.setdefault((task, *map(file_digest, files)), ([], files))
         members.append(run)
     tasks = [task for task, *_ in groups]
-    titles = [task if tasks.count(task) == 1 else f"{task} {tasks[:i].count(task) + 1}" for i, task in enumerate(tasks)]
+    titles = [
+        task if tasks.count(task) == 1 else f"{task} of {', '.join(run.name for run in members)}"
+        for task, (members, _) in zip(tasks, groups.values(), strict=True)
+    ]
     return dict(zip(titles, groups.values(), strict=True))

@@ -23,7 +23,7 @@ from tfnmt.files import file_digest
 from tfnmt.pretrained import FOLDER
 from tfnmt_programs.figures.browser import SIZE
 from tfnmt_programs.figures.page import show_as
-from tfnmt_programs.report import classifiers
+from tfnmt_programs.report import classifiers, report
 from tfnmt_programs.report.classifiers import probabilities
 from tfnmt_programs.report.curves import draw_curves
 from tfnmt_programs.report.page import example, marked, page, picture, table
@@ -100,6 +100,19 @@ def test_a_classifier_on_its_dev_data(run, tmp_path):
     dev.write_text("", encoding="utf-8")
     with pytest.raises(UserError, match="dev.jsonl: is not what .* was scored on; name other files by --data"):
         call("report", directory, "--output", tmp_path / "report.html")
+
+
+def test_parts_on_other_data_are_named_after_their_runs(tmp_path):
+    files = {name: tmp_path / f"{name}.tsv" for name in "abc"}
+    for name, path in files.items():
+        path.write_text(f"{'a' if name == 'b' else name}\tx\n")
+
+    def titles(*names):
+        runs = [SimpleNamespace(name=n, kind="translator", dev_files=lambda _, n=n: (files[n],)) for n in names]
+        return list(report._groups(runs, None, None, tmp_path))
+
+    assert titles("a", "b") == ["translation"]
+    assert titles("a", "b", "c") == ["translation of a, b", "translation of c"]
 
 
 def test_names_and_settings():
