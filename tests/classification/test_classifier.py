@@ -103,7 +103,7 @@ def test_the_regularizer_of_a_weight_counts(micro_batches):
     [(encoder, "snli") for encoder in ENCODERS]
     + [(encoder, task) for task, encoders in OTHER_TASKS.items() for encoder in encoders],
 )
-@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_micro_batches_are_evaluated_as_the_whole_batch(encoder, task, size):
     batch, results = batch_of(EXAMPLES[task][:size]), []
     for micro_batches in (1, 2):
