@@ -74,12 +74,12 @@ def test_clients_end_when_the_measurement_is_interrupted(monkeypatch):
         end.wait()
         ended.append(seed)
 
-    def interrupted(server):
+    def interrupted():
         raise KeyboardInterrupt
 
     monkeypatch.setattr(server_times, "good_client", client)
     monkeypatch.setattr(server_times, "LOAD_SECONDS", 0)
-    monkeypatch.setattr(server_times, "_stop", interrupted)
+    server = SimpleNamespace(rest_url="http://127.0.0.1:9", stop=interrupted)
     with pytest.raises(KeyboardInterrupt):
-        server_times._stop_under_load(SimpleNamespace(rest_url="http://127.0.0.1:9"), "m", [], 2, SimpleNamespace())
+        server_times._stop_under_load(server, "m", [], 2, SimpleNamespace())
     assert sorted(ended) == [0, 1]

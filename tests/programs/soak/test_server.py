@@ -14,6 +14,8 @@ from tfnmt.errors import UserError
 from tfnmt_programs.measuring import resident_memory
 from tfnmt_programs.soak import server
 
+SERVER = SimpleNamespace(rest_url="http://h:1", grpc_url="grpc://h:2", stop=lambda: 0.0)
+
 
 def test_one_client_is_too_few():
     with pytest.raises(UserError, match="^--clients 1: there must be 2 at least, a good one and a rude one$"):
@@ -49,12 +51,11 @@ def test_a_soak_too_short_to_measure_memory_is_one_line():
 
 
 def test_what_ends_a_thread_before_its_time_is_told(monkeypatch):
-    soak = server._Soak(SimpleNamespace(rest_url="http://h:1", grpc_url="grpc://h:2"), Path("m"), [], 2, 1)
+    soak = server._Soak(SERVER, Path("m"), [], 2, 1)
     soak.good = []
     monkeypatch.setattr(soak, "_watch_memory", lambda: None)
     monkeypatch.setattr(soak, "_rude", lambda _: threading.Thread())
     monkeypatch.setattr(soak, "_rate_until", lambda _: 1.0)
-    monkeypatch.setattr(soak, "_stop", lambda: 0.0)
 
     def fails():
         raise OSError("no versions")
@@ -75,12 +76,11 @@ def test_the_status_of_a_soak(name, monkeypatch, tmp_path):
 
 
 def test_a_soak_too_short_for_a_right_answer_is_one_line(monkeypatch):
-    soak = server._Soak(SimpleNamespace(rest_url="http://h:1", grpc_url="grpc://h:2"), Path("m"), [], 2, 1)
+    soak = server._Soak(SERVER, Path("m"), [], 2, 1)
     soak.good = []
     for name in ("_watch_memory", "_change_versions"):
         monkeypatch.setattr(soak, name, lambda: None)
     monkeypatch.setattr(soak, "_rude", lambda _: threading.Thread())
     monkeypatch.setattr(soak, "_rate_until", lambda _: 0.0)
-    monkeypatch.setattr(soak, "_stop", lambda: 0.0)
     with pytest.raises(UserError, match="^no right answer before .* --minutes$"):
         soak.run(1)
