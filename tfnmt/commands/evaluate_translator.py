@@ -66,7 +66,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
 def _figures(arguments, files):
     """The figures of each model, by its directory."""
     import tfnmt
-    from tfnmt.translation.evaluation import evaluate_translator, read_references
+    from tfnmt.translation.evaluation import evaluate_translator
     from tfnmt.translation.significance import compare_translations
 
     search = {
@@ -81,7 +81,7 @@ def _figures(arguments, files):
         evaluated = evaluate_translator(model, files, **search, **scoring)
         figures[name], translations[name] = evaluated
     if len(translations) > 1:
-        _, references = read_references(model, files)
+        references = list(files.sides()[1])
         for name, each in compare_translations(translations, references, **scoring).items():
             figures[name] |= each
     return figures
