@@ -300,11 +300,11 @@ def test_text_to_labels():
 
 def test_errors_name_the_text():
     model = made("spinn-pi-nt", "listops")
-    for text, complaint in (("( a b", "text 2: 1 brackets are never closed"), ("", "text 2: the tree is empty")):
+    for text, complaint in (("( a b", "text 2: 1 bracket is never closed"), ("", "text 2: the tree is empty")):
         with pytest.raises(UserError) as caught:
             model.classify(["( a b )", text])
         assert str(caught.value).startswith(complaint)
-    with pytest.raises(UserError, match="text 2: 1 brackets are never closed"):
+    with pytest.raises(UserError, match="text 2: 1 bracket is never closed"):
         model.classify(["( a b )", "( a b"], batch_size=1)
     pairs = made("bag", "snli")
     for text in ("dogs", "ab", ("a", "b", "c"), ("a", 1)):

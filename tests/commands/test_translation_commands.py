@@ -383,16 +383,6 @@ def test_a_run_that_goes_on_may_be_told_of_the_moved_files_alone():
             chosen(f"--{side}target", "x")
 
 
-def test_a_length_penalty_is_for_the_search_that_is_scored(model, files, monkeypatch):
-    def evaluate(model, files, beam_size, length_penalty, **options):
-        return {"beam size": beam_size, "length penalty": length_penalty}, []
-
-    monkeypatch.setattr("tfnmt.translation.evaluation.evaluate_translator", evaluate)
-    options = ["--source", files / "dev.tsv", "--length-penalty", 0.5, "--beam-size", 3, "--json"]
-    figures = json.loads(call("evaluate-translator", "--model", model, *options))
-    assert figures == {"beam size": 3, "length penalty": 0.5}
-
-
 def test_a_model_to_begin_with_brings_its_tokenizers(model, training_options, tmp_path):
     command = ["train-translator", "--output", tmp_path / "second", "--initial", model]
     with pytest.raises(UserError, match=f"{model}: its tokenizers were made with lowercase=false; leave out lowercase"):
@@ -527,12 +517,12 @@ def test_evaluation_has_the_options_asked_for(tmp_path, monkeypatch):
     asked, module = [], "tfnmt.translation.evaluation"
     monkeypatch.setattr(tfnmt, "load", lambda *_: None)
     monkeypatch.setattr(f"{module}.evaluate_translator", lambda *_, **named: asked.append(named) or ({"bleu": 1.0}, []))
-    monkeypatch.setattr(f"{module}.read_references", lambda *_: ([], []))
     significance = "tfnmt.translation.significance.compare_translations"
     monkeypatch.setattr(significance, lambda *_, **named: asked.append(named) or {})
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-    options = ["--source", "a.tsv", "--beam-size", 2, "--batch-size", 3, "--length-penalty", 0.5]
+    (tmp_path / "a.tsv").write_text("a\tb\n")
+    options = ["--source", tmp_path / "a.tsv", "--beam-size", 2, "--batch-size", 3, "--length-penalty", 0.5]
     options += ["--bleu-tokenize", "intl", "--bleu-lowercase"]
     call("evaluate-translator", "--model", tmp_path / "one", tmp_path / "two", *options)
     scoring = {"tokenize": "intl", "lowercase": True}

@@ -37,8 +37,11 @@ def tokenizers_of(pairs: TrainingPairs, text: TextConfiguration, seed: int) -> t
     """The tokenizers of records, or those learned from text."""
     if isinstance(pairs, ParallelRecords):
         return pairs.tokenizers()
-    with errors_in(" and ".join(map(str, pairs.paths()))), log_waiting("learning the vocabulary"):
-        return make_tokenizers(text, *pairs.sides(), seed)
+    names = [str(path) for path in pairs.paths()]
+    if len(names) == 1:
+        names = [f"{names[0]}, {side}" for side in ("source", "target")]
+    with log_waiting("learning the vocabulary"):
+        return make_tokenizers(text, *pairs.sides(), seed, (names[0], names[1]))
 
 
 def text_of(pairs: TrainingPairs | None, text: TextConfiguration) -> TextConfiguration:

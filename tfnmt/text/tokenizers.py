@@ -29,24 +29,35 @@ _KINDS = {tokenizer.kind: tokenizer for tokenizer in (SubwordTokenizer, WordToke
 
 
 def make_tokenizers(
-    configuration: TextConfiguration, source: Iterator[str], target: Iterator[str], seed: int
+    configuration: TextConfiguration,
+    source: Iterator[str],
+    target: Iterator[str],
+    seed: int,
+    names: tuple[str, str] = ("source", "target"),
 ) -> tuple[Tokenizer, Tokenizer]:
     """The source and the target tokenizer, trained on lines of text; the same one twice for a joint vocabulary.
 
+    Args:
+        configuration: of both.
+        source, target: the lines.
+        seed: of what is drawn of a large text.
+        names: of both texts, for errors.
+
     Raises:
-        UserError: see `SubwordTokenizer.train`; of two vocabularies it names the side. Where both texts have too few
-            subwords, it tells of the one with fewer, whose number is possible for both.
+        UserError: see `SubwordTokenizer.train`. Where two vocabularies are too large, it tells of the text with fewer
+            subwords, whose number is possible for both.
     """
     if configuration.joint_vocabulary:
-        tokenizer = _make(configuration, itertools.chain(source, target), seed)
+        with errors_in(" and ".join(names)):
+            tokenizer = _make(configuration, itertools.chain(source, target), seed)
         return tokenizer, tokenizer
     made, too_large = [], []
-    for side, lines in (("the source side", source), ("the target side", target)):
-        with errors_in(side):
+    for name, lines in zip(names, (source, target), strict=True):
+        with errors_in(name):
             try:
                 made.append(_make(configuration, lines, seed))
             except VocabularyTooLargeError as error:
-                too_large.append((error.largest, f"{side}: {error}"))
+                too_large.append((error.largest, f"{name}: {error}"))
     if too_large:
         raise UserError(min(too_large)[1])
     return made[0], made[1]

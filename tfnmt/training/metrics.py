@@ -18,7 +18,8 @@ class _WordMean(keras.metrics.Mean):
             ValueError: there are weights, or labels and logits are of different shapes.
         """
         refuse_weights(sample_weight)
-        super().update_state(self.values(labels, logits), tf.cast(labels != 0, tf.float32))
+        values, real = self.values(labels, logits), tf.cast(labels != 0, tf.float32)
+        super().update_state(tf.reshape(values, [-1]), tf.reshape(real, [-1]))  # of rows, Keras would take the means
 
     @property
     def words(self) -> keras.Variable:
