@@ -194,8 +194,8 @@ class _Protocol(H11Protocol):
     def _probe(self, times):
         """Find out whether a client that sends no more still reads, by interim answers, which mean nothing to it: where
         the connection is closed, the first is answered with a reset, which the second meets."""
-        is_known = self.scope["http_version"] == "1.1" and not self.cycle.response_started
-        if not self._is_answering() or not is_known or self.transport.is_closing():
+        may_be_sent = self.scope["http_version"] == "1.1" and not self.cycle.response_started
+        if not self._is_answering() or not may_be_sent or self.transport.is_closing():
             return
         interim = h11.InformationalResponse(status_code=100, headers=[], reason="Continue")
         self.transport.write(self.conn.send(interim))

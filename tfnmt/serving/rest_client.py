@@ -87,9 +87,7 @@ def _is_other_protocol(error):
 
 def _is_timeout(error):
     """Whether the rest of an answer has not come in time."""
-    while error is not None and not isinstance(error, TimeoutError):
-        error = error.__context__
-    return error is not None
+    return any(isinstance(getattr(each, "__cause__", None), TimeoutError) for each in error.args)
 
 
 def _causes(error):
