@@ -3,7 +3,10 @@
 import copy
 import io
 import json
+import os
 import pickle
+import subprocess
+import sys
 import unicodedata
 from collections import Counter
 
@@ -207,6 +210,30 @@ def test_tokenized_text_comes_back_exactly(train):
 
 def test_subwords_keep_characters_that_compatibility_forms_would_rewrite():
     assert decoded(subwords(), ["½ Äpfel  \u00a0und\tHund "]) == ["½ Äpfel und Hund"]
+
+
+def test_lowercase_is_the_same_in_every_locale():
+    """ICU takes the locale from the environment, once; it need not be installed."""
+    texts = ["IT IS I", *"İÌÍĨĮ", "I\u0307", "Į\u0303", "ÄÉΣ"]
+    program = (
+        "import sys, tensorflow as tf\n"
+        "from tfnmt.text.tokenizer import normalize\n"
+        "sys.stdout.buffer.write(b'\\n'.join(normalize(tf.constant(sys.argv[1:]), True).numpy()))"
+    )
+    command = [sys.executable, "-c", program, *texts]
+    locales = ("C.UTF-8", "tr_TR.UTF-8", "lt_LT.UTF-8")
+    processes = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"LC_ALL": locale}) for locale in locales
+    ]
+    expected = [unicodedata.normalize("NFC", text).lower().replace("ς", "σ") for text in texts]
+    for process in processes:
+        written, _ = process.communicate()
+        assert written.decode().replace("ς", "σ").split("\n") == expected
+
+
+def test_a_nul_does_not_end_a_lowercased_text():
+    tokenizer = WordTokenizer(["a", "dog", "runs"], lowercase=True)
+    assert tokenizer.encode(tf.constant(["A DOG\0 RUNS", "\0"])).to_list() == [[4, UNKNOWN, 6], [UNKNOWN]]
 
 
 def test_lowercase_keeps_the_german_s():

@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import tensorflow as tf
 import tensorflow_text as tf_text
@@ -80,7 +81,7 @@ class Tokenizer(tf.Module):
             name + ".json": (json.dumps(description, indent=2) + "\n").encode(),
         }
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         """For `copy` and `pickle`, which could not take its tables."""
         return type(self).from_config, (self.get_config(),)
 
@@ -92,7 +93,18 @@ class Tokenizer(tf.Module):
 def normalize(text: tf.Tensor, lowercase: bool) -> tf.Tensor:
     """Unicode form NFC ("e" + accent becomes "é"), optionally lowercased ("ß" stays); string, same shape."""
     text = tf_text.normalize_utf8(text, "NFC")
-    return tf.strings.lower(text, encoding="utf-8") if lowercase else text
+    return _lower(text) if lowercase else text
+
+
+def _lower(text):
+    """Lowercased alike everywhere, where `tf.strings.lower` follows the process's locale and ends at a NUL.
+
+    In Turkish, Azeri and Lithuanian the lowercase of these letters is another, and so they come first.
+    """
+    text = tf.strings.lower(text)  # A to Z, in no locale
+    for upper, lower in ("İ", "i\u0307"), ("Ì", "ì"), ("Í", "í"), ("Ĩ", "ĩ"), ("Į", "į"), (r"\x00", "\ufffd"):
+        text = tf.strings.regex_replace(text, upper, lower)
+    return tf.strings.lower(text, encoding="utf-8")
 
 
 def normalized_chunks(lines: Iterable[str], lowercase: bool) -> Iterator[tf.Tensor]:
