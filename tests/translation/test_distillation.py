@@ -128,6 +128,11 @@ def test_distill_writes_nothing_where_an_output_cannot_be_written(files, tmp_pat
         with pytest.raises(UserError, match=rf"^{wrong}: cannot be written \(.*\); name another --output-{side}$"):
             call("distill", *options, "--output-source", outputs[0], "--output-target", outputs[1])
     assert old.read_text() == "old" and not list(tmp_path.glob(".part-*"))
+    for file, option in zip(files, ("--source", "--target", "--n-best"), strict=True):
+        content = file.read_bytes()
+        with pytest.raises(UserError, match=f"^--output-target {file}: {option} is the same file; name another one$"):
+            call("distill", *options, "--output-source", old, "--output-target", file)
+        assert file.read_bytes() == content
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")

@@ -8,12 +8,10 @@ language, chosen in the same way (Nguyen et al. 2020).
 
 import argparse
 import contextlib
-import os
 from typing import TextIO
 
-from tfnmt.commands.parser import CommandParser
+from tfnmt.commands.parser import CommandParser, refuse_same_files
 from tfnmt.commands.search_options import add_bleu_tokenize
-from tfnmt.errors import UserError
 
 
 def add_options(parser: CommandParser) -> None:
@@ -45,8 +43,8 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     from tfnmt.translation.distillation import distilled_pairs
 
     outputs = arguments.output_source, arguments.output_target
-    if os.path.realpath(outputs[0]) == os.path.realpath(outputs[1]):
-        raise UserError(f"--output-target {outputs[1]}: --output-source is the same file; name another one")
+    inputs = "source", "target", "n_best", "back_n_best"
+    refuse_same_files(arguments, outputs=("output_source", "output_target"), inputs=inputs)
     pairs = ParallelFiles(arguments.source, arguments.target)
     pairs.check()
     ways_out = "name another --output-source", "name another --output-target"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tfnmt.commands.parallel_files import chosen_training_pairs
-from tfnmt.commands.parser import CommandParser, model_directory, output_file, positive
+from tfnmt.commands.parser import CommandParser, model_directory, output_file, positive, refuse_same_files
 from tfnmt.errors import UserError
 
 logger = logging.getLogger(__name__)
@@ -35,6 +35,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     from tfnmt.translation.shortlist import Shortlist
     from tfnmt.translation.translation_table import spooled_ids, translation_table
 
+    refuse_same_files(arguments, outputs=("output",), inputs=("source", "target"))
     model = tfnmt.load(arguments.model, "translator")
     pairs = chosen_training_pairs(arguments)
     if pairs is None:

@@ -1,13 +1,15 @@
 """The option parser of all commands."""
 
 import argparse
+import os
 import re
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from tfnmt.errors import UserError
 from tfnmt.pretrained import find_model
 
 FILE, FOLDER = "F", "DIR"
@@ -17,7 +19,13 @@ LARGEST = 10**15
 
 
 class CommandParser(argparse.ArgumentParser):
-    """An `ArgumentParser` whose errors are one line on standard error and status 2."""
+    """An `ArgumentParser` whose errors are one line on standard error and status 2. An option of several values may be
+    given several times: its values are those of all.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any):
+        super().__init__(*arguments, **options)
+        self.register("action", None, _Store)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """The options, and the command itself as `command_line`."""
@@ -48,6 +56,16 @@ class CommandParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print what is wrong with the command line, and exit."""
         self.exit(2, f"error: {' '.join(message.splitlines())}; --help lists all options\n")
+
+
+class _Store(argparse._StoreAction):
+    """As argparse's, which forgets what a list had before."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        before = getattr(namespace, self.dest)
+        if isinstance(values, list) and before is not self.default:
+            values = [*before, *values]
+        setattr(namespace, self.dest, values)
 
 
 def complaint_of_name(text: str) -> str | None:
@@ -92,6 +110,26 @@ def output_file(text: str) -> str:
     if not path.parent.is_dir():
         raise argparse.ArgumentTypeError(f"{text}: there is no folder {path.parent}; make it first")
     return text
+
+
+def refuse_same_files(arguments: argparse.Namespace, outputs: Sequence[str], inputs: Sequence[str]) -> None:
+    """Refuse to write a file that is read, or two outputs to one file.
+
+    Args:
+        arguments: the options.
+        outputs, inputs: the names of those that name files, as attributes; one may be None.
+
+    Raises:
+        UserError: an output is the file of another option; names both.
+    """
+    options: dict[str, str] = {}
+    for name in (*inputs, *outputs):
+        path, option = getattr(arguments, name), f"--{name.replace('_', '-')}"
+        if path is None:
+            continue
+        other = options.setdefault(os.path.realpath(path), option)
+        if name in outputs and other != option:
+            raise UserError(f"{option} {path}: {other} is the same file; name another one")
 
 
 def picture(*endings: str) -> Callable[[str], str]:

@@ -26,7 +26,7 @@ def add_options(parser: CommandParser) -> None:
     add("--target", nargs="+", metavar="F", help="as many files of their translations, line by line")
     meaning = "encode with those of this translator, a directory or one of tfnmt models, instead of making some"
     add("--tokenizers", type=model_directory, metavar="DIR", help=meaning)
-    add("--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="change a key; see below")
+    add("--set", nargs="+", default=[], metavar="KEY=VALUE", help="change a key; see below")
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:

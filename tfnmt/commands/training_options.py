@@ -60,9 +60,7 @@ def add_setting_options(parser: CommandParser) -> None:
     )
     for key in ("epochs", "steps"):
         parser.add_argument(f"--{key}", metavar="N", help=f"the same as --set {key}=N")
-    parser.add_argument(
-        "--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="change the preset; see below"
-    )
+    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="change the preset; see below")
     parser.add_argument(
         "--initial",
         type=model_directory,

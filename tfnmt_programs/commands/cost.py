@@ -23,7 +23,6 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument(
         "--set",
         nargs="+",
-        action="extend",
         default=[],
         metavar="KEY=VALUE",
         help="change the sizes; see below",

@@ -27,7 +27,6 @@ def add_options(parser: CommandParser) -> None:
     add(
         "--set",
         nargs="+",
-        action="extend",
         default=[],
         metavar="KEY=VALUE",
         help="change the trainings, and so the row",

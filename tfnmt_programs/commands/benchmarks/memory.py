@@ -19,7 +19,7 @@ def add_options(parser: CommandParser) -> None:
         help="train a classifier of the task snli, on its sample corpus, rather than a translator",
     )
     parser.add_argument("--epochs", type=positive, metavar="N", help="the same as --set epochs=N (default: 10)")
-    parser.add_argument("--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="change the preset")
+    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="change the preset")
     add_parallel_files(parser)
 
 

@@ -22,7 +22,7 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument("--steps", type=positive, metavar="N", help="the same as --set steps=N (default: 200)")
     parser.add_argument("--dropout", action="store_true", help="as in the preset, rather than none")
     parser.add_argument("--pinned", action="store_true", help="one processor for each process, to compare the speed")
-    parser.add_argument("--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="change the preset")
+    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="change the preset")
     add_parallel_files(parser)
 
 
