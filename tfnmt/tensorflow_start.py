@@ -61,6 +61,8 @@ def _standard_error_held_back() -> Iterator[None]:
         failed = False
         try:
             yield
+        except ModuleNotFoundError:  # whose own line says all
+            raise
         except Exception:  # it goes on up, and what was held back is shown
             failed = True
             raise

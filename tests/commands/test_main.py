@@ -11,6 +11,7 @@ import pytest
 
 import tfnmt
 from tfnmt.commands.main import main
+from tfnmt.commands.parser import CommandParser
 from tfnmt.commands.verbs import VERBS, load_command
 from tfnmt.tensorflow_start import missing_module
 
@@ -33,6 +34,18 @@ def test_help_lists_every_verb_in_one_line(capsys):
     assert (status, errors) == (0, "")
     lines = [line.split(maxsplit=1) for line in output.splitlines()]
     assert [line for line in lines if line[:1] in [[verb] for verb in VERBS]] == [list(item) for item in VERBS.items()]
+
+
+def test_an_option_of_several_values_may_be_given_several_times():
+    parser = CommandParser()
+    parser.add_argument("--model", nargs="+")
+    parser.add_argument("--seed", type=int)
+    work = parser.add_subparsers().add_parser("work")
+    work.add_argument("--clients", nargs="+", type=int, default=[1, 8])
+    given = parser.parse_args(["--model", "a", "b", "--seed", "1", "--model", "c", "--seed", "2", "work"])
+    assert (given.model, given.seed, given.clients) == (["a", "b", "c"], 2, [1, 8])
+    given = parser.parse_args(["work", "--clients", "4", "--clients", "5", "6"])
+    assert (given.model, given.clients, work.get_default("clients")) == (None, [4, 5, 6], [1, 8])
 
 
 def test_a_verb_says_what_it_does():
@@ -141,6 +154,17 @@ def test_a_package_that_is_not_installed_is_one_line(missing, monkeypatch, capsy
     status, output, errors = ended(capsys, *options)
     assert (status, output) == (2, "")
     assert errors.startswith(f"error: Python finds no module '{missing}': ") and errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("missing", ["pydantic", "requests"])
+def test_a_package_that_much_needs_is_one_line_from_the_start_too(missing, tmp_path):
+    """Both in a process of its own, where nothing has been imported; TensorFlow's import logs before it fails."""
+    (tmp_path / f"{missing}.py").write_text(f"raise ModuleNotFoundError(name={missing!r})")
+    command = [sys.executable, "-m", "tfnmt", "translate", "--model", "sample-en-de"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(SCRIPTS.parent)])}
+    process = subprocess.run(command, capture_output=True, text=True, env=environment, input="")
+    assert (process.returncode, process.stdout) == (2, "")
+    assert process.stderr.startswith(f"error: Python finds no module '{missing}': ") and process.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,9 @@ from typing import Any, TextIO
 from tfnmt.commands.parser import CommandParser, seconds
 from tfnmt.data.lines import batch_lines, decode_lines
 from tfnmt.errors import UserError
+from tfnmt.tensorflow_start import import_tensorflow
 
+IMPORT_TENSORFLOW = False
 REQUEST_SIZE = 32  # lines in one request: no more than max_batch_size in batching.config
 
 
@@ -30,9 +32,11 @@ def add_options(parser: CommandParser) -> None:
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
-    from tfnmt.serving.client import PredictError, connect
+    from tfnmt.serving.client import GrpcClient, PredictError, connect
 
     with connect(arguments.url, arguments.deadline, authorities=arguments.authorities) as client:
+        if isinstance(client, GrpcClient):
+            import_tensorflow()  # which makes its requests
         try:
             for answer in _answers(client, arguments):
                 print(answer, file=output, flush=True)

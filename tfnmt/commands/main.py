@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def answer(arguments: Sequence[str]) -> NoReturn:
     """Do what is asked for, and write out what it has printed."""
-    from tfnmt.commands.run import complain, discard_unwritten
+    from tfnmt.commands.standard_streams import complain, discard_unwritten
     from tfnmt.tensorflow_start import missing_module
 
     try:
@@ -51,7 +51,8 @@ def answer(arguments: Sequence[str]) -> NoReturn:
 
 def dispatch(arguments: Sequence[str]) -> NoReturn:
     """Find the verb and run it."""
-    from tfnmt.commands.run import complain, run
+    from tfnmt.commands.run import run
+    from tfnmt.commands.standard_streams import complain
     from tfnmt.commands.verbs import VERBS, command_parser, load_command
     from tfnmt.errors import nearest_name
 

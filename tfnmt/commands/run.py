@@ -24,6 +24,7 @@ from typing import Any, NoReturn, TextIO
 
 import tfnmt
 from tfnmt.commands.parser import CommandParser, complaint_of_name
+from tfnmt.commands.standard_streams import StandardOutput, complain, discard_unwritten
 from tfnmt.data.progress import TerminalHandler
 from tfnmt.errors import InterruptedBySignal, UserError
 from tfnmt.signals import StopSignals
@@ -75,48 +76,6 @@ def run(
     sys.exit(status)
 
 
-class StandardOutput:
-    """A stream whose errors name it, as those of a file do.
-
-    Args:
-        stream: standard output.
-    """
-
-    def __init__(self, stream: TextIO):
-        self.stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.stream, name)
-
-    def write(self, text: str) -> int:
-        """As the stream's."""
-        with _errors_of_output():
-            return self.stream.write(text)
-
-    def flush(self) -> None:
-        """As the stream's."""
-        with _errors_of_output():
-            self.stream.flush()
-
-
-@contextlib.contextmanager
-def _errors_of_output():
-    try:
-        yield
-    except OSError as error:
-        error.filename = "standard output"
-        raise
-
-
-def complain(line: str, status: int) -> int:
-    """Print one line on standard error; return the status."""
-    if sys.stderr is not None:
-        with contextlib.suppress(OSError):  # where nobody can be told, the status still tells
-            print(" ".join(line.splitlines()), file=sys.stderr)
-        discard_unwritten(sys.stderr)
-    return status
-
-
 @contextlib.contextmanager
 def logging_to_standard_error() -> Iterator[None]:
     """What `tfnmt` and `tfnmt_programs` log from INFO on: one plain line each."""
@@ -156,15 +115,6 @@ def _user_message(error: Exception) -> str | None:
     # A UserError raised inside a tf.data generator arrives as text within an error of TensorFlow's.
     passed_on = re.search(r"\bUserError: (.+)", str(error))
     return passed_on.group(1) if passed_on else None
-
-
-def discard_unwritten(output: TextIO) -> None:
-    """Write out what can be; let the rest go, so that Python does not stumble over it while it shuts down."""
-    with contextlib.suppress(OSError):
-        output.flush()
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, output.fileno())
 
 
 def environment_with(root: str | None = None) -> dict[str, str]:
