@@ -9,6 +9,7 @@ from tfnmt.classification.classifier import Classifier, at_root
 from tfnmt.classification.configuration import ClassifierConfiguration
 from tfnmt.classification.encoders import ENCODERS
 from tfnmt.classification.reinforce import loss_terms
+from tfnmt.classification.streaming import parse_stream
 from tfnmt.data.example_batches import example_arrays, sentence_batch
 from tfnmt.data.examples import Example, Sentence
 from tfnmt.errors import UserError
@@ -277,11 +278,26 @@ def test_terms_of_a_loss_of_sampled_parses():
         "transition_logits": tf.zeros([8, 1, 2]),
         "transitions": tf.ones([8, 1], tf.int32),
     }
-    (_, count), (policy, _), (entropy, transitions) = loss_terms(model.configuration, labels, predictions, 0.0)
+    (_, count), (policy, rewarded), (entropy, transitions) = loss_terms(model.configuration, labels, predictions, 0.0)
     of_pairs = np.array([[-11.0, -22.0], [-33.0, -54.0]])
     np.testing.assert_allclose(policy, -0.5 * np.mean(np.array([[1, -1], [-1, 1]]) * of_pairs), rtol=1e-6)
     np.testing.assert_allclose(entropy, -0.25 * np.log(2), rtol=1e-6)
-    assert (int(count), int(transitions)) == (4, 8)
+    assert (int(count), int(rewarded), int(transitions)) == (4, 4, 8)
+
+
+@pytest.mark.parametrize("encoder", ["spinn", "rl-spinn"])
+def test_a_parser_that_reads_brackets_asks_for_them(encoder):
+    model = made(encoder, "listops", brackets_as_words=True)
+    assert len(model.classify(["( a ( b c ) )", "f"])) == len(model.parse(["( a ( b c ) )", "f"])) == 2
+    for method in (model.classify, model.parse):
+        for text in ("a b", "( a ( b", ") a ("):
+            with pytest.raises(UserError, match="^text 2: "):
+                method(["f", text])
+    lines = [b"f\n", b"\n", b"a b\n"]
+    trees = parse_stream(model, lines, batch_size=1)
+    assert [next(trees), next(trees)] == ["f", ""]
+    with pytest.raises(UserError, match="^standard input, line 3: "):
+        next(trees)
 
 
 def test_text_to_labels():

@@ -43,6 +43,13 @@ def test_every_rate_is_that_of_its_own_dropout(name):
 
 
 @pytest.mark.parametrize("name", ["spinn", "rl-spinn"])
+def test_a_tracker_of_words_never_enters_the_composition(name):
+    configuration = ClassifierConfiguration(encoder=name, embedding_size=6, units=8, tracker_reads="words")
+    tracked, apart = (configuration.replace(tracked_composition=value) for value in (True, False))
+    assert make_encoder(tracked, 10).get_config() == make_encoder(apart, 10).get_config()
+
+
+@pytest.mark.parametrize("name", ["spinn", "rl-spinn"])
 def test_brackets_may_be_left_to_the_tracker(name):
     settings = {"brackets_as_words": True, "tracker_reads": "words", "tracked_composition": False}
     configuration = ClassifierConfiguration(encoder=name, embedding_size=6, units=8, **settings)

@@ -89,6 +89,10 @@ def test_signatures_give_what_the_model_gives(encoder, task, options):
         assert [tree.decode() for tree in trees] == model.parse(TREES)
         # All that Unicode calls white space is part of a word here and there, but for the ASCII white space.
         odd = ["a\u00a0b c", "\u00a0", "\u2028 a\x1cb", "d\v\u3000\te"]
+        if model.configuration.needs_brackets:
+            with pytest.raises(tf.errors.InvalidArgumentError, match="each text must be one binary tree in brackets"):
+                servable.functions["parse"](text=tf.constant(odd))
+            odd = ["( a\u00a0b c )", "\u00a0", "( \u2028 a\x1cb )"]
         trees = servable.functions["parse"](text=tf.constant(odd))["brackets"].numpy()
         assert [tree.decode() for tree in trees] == model.parse(odd)
 

@@ -85,6 +85,10 @@ def test_keys_of_parsers_and_of_the_head():
     assert spinn["head_units"] == "head_layers=0" and spinn["activation"] == "head_layers=0 and encoder=spinn"
     drawn = ClassifierConfiguration(encoder="rl-spinn", samples=0).without_effect()
     assert drawn["reward"] == "samples=0" and "samples" not in drawn
+    words = ClassifierConfiguration(encoder="spinn", tracker_reads="words").without_effect()
+    assert words["tracked_composition"] == "tracker_reads=words"
+    given = ClassifierConfiguration(encoder="spinn-pi", tracker_reads="words").without_effect()
+    assert given["tracked_composition"] == given["tracker_reads"] == "encoder=spinn-pi"
     assert "activation" not in ClassifierConfiguration(encoder="cnn", head_layers=0).without_effect()
 
 

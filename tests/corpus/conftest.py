@@ -34,12 +34,12 @@ def parser(tmp_path_factory):
     return saved_classifier(tmp_path_factory.mktemp("parser"), "sst", "spinn")
 
 
-def saved_classifier(directory, task, encoder):
+def saved_classifier(directory, task, encoder, **options):
     """The directory of a small classifier."""
     keras.utils.set_random_seed(1)
     sizes = dict.fromkeys(("embedding_size", "units", "tracker_units", "head_units"), 8)
     words = WordTokenizer.train(["a film that is not so very good", "A dog runs"])
-    return saved(Classifier(ClassifierConfiguration(task=task, encoder=encoder, **sizes), words), directory)
+    return saved(Classifier(ClassifierConfiguration(task=task, encoder=encoder, **sizes, **options), words), directory)
 
 
 @pytest.fixture

@@ -117,6 +117,17 @@ def test_labels_of_sentences_and_of_pairs_with_parses(parser, tmp_path):
     assert "a sentence without words" in problems[2]
 
 
+def test_a_parser_that_reads_brackets_asks_for_them_in_a_corpus(tmp_path):
+    model = str(saved_classifier(tmp_path, "listops", "spinn", brackets_as_words=True))
+    lines = [b"( 1 2 )\n", b"1 2\n", b"\n"]
+    text, problems = done(ParsingTask(model=model), lines)
+    assert [bool(tree) for tree in text.split("\n")] == [True, False, False, False]
+    assert [problem.split(":")[0] for problem in problems] == ["line 2"]
+    text, problems = done(ClassificationTask(model=model), lines)
+    assert [bool(label) for label in text.split("\n")] == [True, False, False, False]
+    assert [problem.split(":")[0] for problem in problems] == ["line 2"]
+
+
 class Narrow(Work):
     """Work in whose memory a line of more than 5 characters does not fit, nor do more than 3 lines."""
 

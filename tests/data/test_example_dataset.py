@@ -72,6 +72,19 @@ def test_words_alone_need_no_brackets(tmp_path):
     assert examples.summary.skipped == {"empty": 1}
 
 
+def test_a_sentence_without_words_is_skipped_with_its_tree_too(tmp_path):
+    path = write_pairs(tmp_path, ".tsv", [("neutral", "( A dog )", ""), ("neutral", "( )", "A"), ("neutral", "A", "b")])
+    examples = ExampleDataset(TASKS["snli"], path)
+    assert list(examples) == [Example((Sentence(["A"], [SHIFT]), Sentence(["b"], [SHIFT])), 1)]
+    assert examples.summary.skipped == {"empty": 2}
+
+
+def test_named_columns_have_any_order(tmp_path):
+    path = write(tmp_path / "dev.txt", "id\t" + "\t".join(reversed(COLUMNS)), "7\tb\t( A dog )\tneutral")
+    (example,) = ExampleDataset(TASKS["snli"], path)
+    assert [sentence.words for sentence in example.sentences] == [["A", "dog"], ["b"]] and example.label == 1
+
+
 def test_sick_and_logic(tmp_path):
     path = write(tmp_path / "sick.tsv", "CONTRADICTION\t( A b )\t( C d )\t3.6\t4")
     assert next(iter(ExampleDataset(TASKS["sick"], path))).label == 2
@@ -131,6 +144,12 @@ def test_long_examples_are_skipped(tmp_path):
             [json.dumps(dict(zip(COLUMNS, ("neutral", "a", "\ud800"), strict=True)))],
             r"line 1: half a surrogate pair, '\\ud800', is not a character",
         ),
+        (
+            "snli",
+            "a.jsonl",
+            [json.dumps(dict(zip(COLUMNS, ("neutral", "a", "\ud800"), strict=True))).replace("ud800", "uD800")],
+            r"line 1: half a surrogate pair, '\\ud800', is not a character",
+        ),
         ("snli", "a.txt", ["gold_label\tsentence1"], "line 1: no column is named 'sentence1_binary_parse'"),
         ("snli", "a.txt", ["\t".join(COLUMNS), "neutral\tA"], "line 2: 2 columns, but the first line names 3"),
         ("snli", "a.tsv", ["NEUTRAL\tA\tB"], "line 1: the label is 'NEUTRAL'; it must be one of entailment neutral"),
@@ -138,8 +157,8 @@ def test_long_examples_are_skipped(tmp_path):
         ("snli", "a.json", ["{}"], r"line 1: JSON is read from files whose names end in \.jsonl"),
         ("snli", "a.txt", ["\t".join(COLUMNS)], "no examples to use: no lines, or a header alone"),
         ("logic", "train1", ["=\ta"], "line 1: 2 columns instead of 3"),
-        ("sst", "dev.txt", ["(5 good)"], "line 1: a label is none of 0, 1, 2, 3, 4"),
-        ("sst", "dev.txt", ["(12 (2 a) (2 b))"], "line 1: a label is none of 0, 1, 2, 3, 4"),
+        ("sst", "dev.txt", ["(5 good)"], "line 1: the label '5' is not one of 0, 1, 2, 3, 4"),
+        ("sst", "dev.txt", ["(2 (2 a) (12 b))"], "line 1: the label '12' is not one of 0, 1, 2, 3, 4"),
         ("sst", "dev.txt", ["(2 good)", "(2 a b)"], "line 2: 'b' has no label|line 2: the word 'b' has no label"),
         ("listops", "a.tsv", ["10\t1"], "line 1: a line must be a digit TAB an expression"),
         ("listops", "a.tsv", ["1\t( ( [MAX 1 ) ] )\ta note"], "line 1: a line must be a digit TAB an expression"),

@@ -169,6 +169,9 @@ def test_what_is_a_tree():
         (REDUCE,): False,
         (): False,
         (SHIFT, SHIFT, REDUCE, REDUCE, SHIFT): False,
+        (SHIFT, PAD, SHIFT, REDUCE): False,  # PAD before the end
+        (SHIFT, SHIFT, 3, REDUCE): False,  # no transition
+        (SHIFT, SHIFT, REDUCE, -1): False,
     }
     assert are_trees(padded(rows)).numpy().tolist() == list(rows.values())
 

@@ -113,7 +113,8 @@ class ClassifierConfiguration(Configuration):
     )
     tracked_composition: bool = Field(
         True,
-        description="spinn, rl-spinn: the composition reads the tracker's state, as in the paper and in spinn-pi",
+        description="spinn, rl-spinn: the composition reads the tracker's state, as in the paper and in spinn-pi; not"
+        " with tracker_reads=words",
     )
     transition_weight: float = Field(
         1.0,
@@ -159,11 +160,11 @@ class ClassifierConfiguration(Configuration):
         require(not (self.brackets_as_words and self.reads_phrases), "brackets_as_words", True, allowed)
         allowed = f"false with task={self.task}, which has no pairs of sentences"
         require(self.reads_pairs or not self.pair_attention, "pair_attention", True, allowed)
-        apart = self.tracker_reads == "words"
-        require(not (apart and self.tracked_composition), "tracked_composition", True, "false with tracker_reads=words")
         if not self.composed_brackets:
             require(self.brackets_as_words, "brackets_as_words", False, "true with composed_brackets=false")
-            require(apart, "tracker_reads", self.tracker_reads, "words with composed_brackets=false")
+            require(
+                self.tracker_reads == "words", "tracker_reads", self.tracker_reads, "words with composed_brackets=false"
+            )
             allowed = "spinn or rl-spinn with composed_brackets=false"
             require(ENCODERS[self.encoder].predicts_parses, "encoder", self.encoder, allowed)
             # It would attend to the words that are left out, too.
@@ -176,6 +177,8 @@ class ClassifierConfiguration(Configuration):
         """See `Configuration.without_effect`."""
         spec, of_encoder = ENCODERS[self.encoder], f"encoder={self.encoder}"
         unused = dict.fromkeys(sorted(OF_ENCODERS - spec.keys_read(self)), of_encoder)
+        if spec.predicts_parses and self.tracker_reads == "words":
+            unused["tracked_composition"] = "tracker_reads=words"
         if not spec.learns_from_parses:
             unused["transition_weight"] = of_encoder
         if not spec.samples_parses:
@@ -192,6 +195,12 @@ class ClassifierConfiguration(Configuration):
     def labels(self) -> tuple[str, ...]:
         """The names of the classes, in the order of their logits."""
         return TASKS[self.task].labels
+
+    @property
+    def needs_brackets(self) -> bool:
+        """Whether all texts must be binary trees in brackets: for their parses, or as what a parser reads."""
+        spec = ENCODERS[self.encoder]
+        return spec.needs_parses or (spec.predicts_parses and self.brackets_as_words)
 
     @property
     def samples_parses(self) -> bool:

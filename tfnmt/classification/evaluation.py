@@ -100,7 +100,8 @@ def evaluation_dataset(
         configuration: the model's.
         files: their paths.
         broken_trees: "skip" the examples whose trees are broken or not binary, or take one for an "error". With a model
-            that predicts parses, "error" means that it is evaluated on all examples, without the parses of the files.
+            that predicts parses from words alone, "error" means that it is evaluated on all examples, without the
+            parses of the files.
 
     Raises:
         UserError: anything wrong with the files.
@@ -112,6 +113,8 @@ def evaluation_dataset(
     try:
         return ExampleDataset(task, files, reader)
     except UserError as error:
+        if configuration.needs_brackets:
+            raise
         dataset = ExampleDataset(task, files, reader._replace(parses=False))
         logger.info("parses are not evaluated: %s", error)
         return dataset

@@ -11,9 +11,9 @@ import tensorflow as tf
 from tfnmt.classification.encoders import ENCODERS
 from tfnmt.configuration import require
 from tfnmt.data.example_batches import sentence_batch
-from tfnmt.data.examples import Sentence, split_words
+from tfnmt.data.examples import Sentence, SentenceReader, require_tree, split_words
 from tfnmt.errors import UserError
-from tfnmt.text.brackets import brackets_as_words, from_brackets, to_brackets
+from tfnmt.text.brackets import to_brackets
 from tfnmt.text.characters import refuse_surrogates
 
 Batch = dict[str, tf.Tensor]
@@ -72,18 +72,14 @@ class Predictor:
 
     def _sentences(self, texts: Sequence[str], first_number: int) -> Iterator[Sentence]:
         """The sentences of texts, with their trees if the model needs them; errors number the texts."""
-        rewritten = brackets_as_words if self.model.configuration.brackets_as_words else str
+        configuration = self.model.configuration
+        reader = SentenceReader(self.model.encoder_spec.needs_parses, brackets_as_words=configuration.brackets_as_words)
         for number, text in enumerate(texts, start=first_number):
-            if self.model.encoder_spec.needs_parses:
-                try:
-                    from_brackets(text)
-                except UserError as error:
-                    raise UserError(f"text {number}: {error}") from error
-                yield Sentence(*from_brackets(rewritten(text)))
-            elif split_words(text):
-                yield Sentence(split_words(rewritten(text)))
-            else:
+            if configuration.needs_brackets:
+                require_tree(text, f"text {number}")
+            elif not split_words(text):
                 raise UserError(f"text {number}: there are no words")
+            yield reader.read(text)
 
     def _run(self, layer: Callable, inputs: Batch) -> Batch:
         return self._trace(layer, tuple(sorted(inputs)))(inputs)

@@ -60,7 +60,7 @@ def loss_terms(
             rewards = tf.cast(tf.argmax(logits, axis=-1, output_type=tf.int32) == labels, tf.float32)
         else:
             rewards = log_likelihoods(labels, logits)
-        rewards = tf.stop_gradient(by_sample(rewards))
+        rewards = by_sample(rewards)
         advantages = standardize(rewards) if standardize else rewards - baselines(rewards)
         policy_loss = reinforce_loss(by_sample(log_policy), advantages)
     entropy = mean_entropy(transition_logits, predictions["transitions"])

@@ -70,7 +70,7 @@ class ClassifierServable(tf.Module):
         self.weights = StoredWeights([model], precision)
         c = model.configuration
         words = _WORDS_AND_BRACKETS if c.brackets_as_words else _WORDS
-        text = _TREES if model.encoder_spec.needs_parses else words
+        text = _TREES if c.needs_brackets else words
         inputs = {"first": text, "second": text} if c.reads_pairs else {"text": text}
         vector = {"vector": "float32 [batch, size]: the sentence's vector"}
         self.documentation = {
@@ -134,7 +134,7 @@ class ClassifierServable(tf.Module):
         """What `tfnmt.serving.export.Servable.checks` says."""
         model, words = self._untracked.model, without_brackets(self._rewritten(text))
         problem = tf.where(without_brackets(text) == "", _NO_WORDS, "")
-        if model.encoder_spec.needs_parses:
+        if model.configuration.needs_brackets:
             problem = tf.where(are_brackets(text), problem, NO_TREE)
         return {"tokens": tf.cast(model.tokenizer.encode(words).row_lengths(), tf.int32), "problem": problem}
 
@@ -150,10 +150,13 @@ class ClassifierServable(tf.Module):
     @on_cpu
     def _inputs(self, text):
         """Strings [sentences] → a batch of them, as `tfnmt.data.example_batches` makes it."""
-        model, text = self._untracked.model, self._rewritten(text)
+        model = self._untracked.model
+        checks = [tf.debugging.Assert(tf.reduce_all(without_brackets(text) != ""), [_NO_WORDS])]
+        if model.configuration.needs_brackets and not model.encoder_spec.needs_parses:  # which reads them below
+            checks.append(tf.debugging.Assert(tf.reduce_all(are_brackets(text)), [NO_TREE]))
+        text = self._rewritten(text)
         words = without_brackets(text)
-        has_words = tf.debugging.Assert(tf.reduce_all(words != ""), [_NO_WORDS])
-        with tf.control_dependencies([has_words]):
+        with tf.control_dependencies(checks):
             inputs = {"words": model.tokenizer.encode(words).to_tensor(PADDING)}
         if model.encoder_spec.needs_parses:
             inputs["transitions"] = transitions_from_brackets(text)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from tfnmt.classification.classifier import Classifier
-from tfnmt.data.examples import split_words
+from tfnmt.data.examples import require_tree, split_words
 from tfnmt.data.lines import batch_lines, decode_lines
 from tfnmt.text.unknown_tokens import UnknownTokens
 
@@ -22,14 +22,23 @@ def parse_stream(model: Classifier, lines: Iterable[bytes], batch_size: int) -> 
         The tree of each line in binary brackets, in order.
 
     Raises:
-        UserError: the model does not parse, or a line is not UTF-8; names it. All lines before it are parsed first.
+        UserError: the model does not parse, or a line is not UTF-8, or has not the brackets that the model reads; names
+            it. All lines before it are parsed first.
     """
     model.parse([])  # a model that does not parse says so before input is read
     unknown = UnknownTokens(model.tokenizer)
-    for batch in batch_lines(decode_lines(lines, "standard input"), batch_size):
+    for batch in batch_lines(_checked(model, decode_lines(lines, "standard input")), batch_size):
         yield from parse_lines(model, batch, batch_size)
         unknown.add([" ".join(split_words(line)) for line in batch])
     unknown.log()
+
+
+def _checked(model, lines):
+    """The lines, each checked for brackets if the model needs them."""
+    for number, line in enumerate(lines, start=1):
+        if model.configuration.needs_brackets and split_words(line):
+            require_tree(line, f"standard input, line {number:,}")
+        yield line
 
 
 def parse_lines(model: Classifier, lines: Sequence[str], batch_size: int) -> list[str]:

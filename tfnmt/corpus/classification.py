@@ -61,8 +61,10 @@ class Parsing(Work):
         self.model.parse([])  # a model that does not parse says so
 
     def read(self, line: str) -> tuple[str, str | None]:
-        """The line."""
+        """The line, if it has what the model reads."""
         _check_words(line, self.task.maximum_words)
+        if self.model.configuration.needs_brackets and split_words(line):
+            from_brackets(line)
         return line, None
 
     def write(self, texts: Sequence[str], first: int) -> list[str]:
@@ -91,7 +93,7 @@ class Classifying(Work):
             if not split_words(sentence):
                 raise UserError("a sentence without words")
             _check_words(sentence, self.task.maximum_words)
-            if self.model.encoder_spec.needs_parses:
+            if self.model.configuration.needs_brackets:
                 from_brackets(sentence)
         return line, None
 

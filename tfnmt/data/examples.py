@@ -48,13 +48,14 @@ class SentenceReader(NamedTuple):
             UserError: the tree is broken, and that is an error.
             SkippedExampleError: there are no words, or the tree is broken and such examples are skipped.
         """
-        words, transitions = self.parse(from_brackets, text) if self.parses else (split_words(text), None)
+        words = split_words(text)
         if not words:
             raise SkippedExampleError("empty")
-        if self.brackets_as_words:
-            text = brackets_as_words(text)
-            words, transitions = from_brackets(text) if self.parses else (split_words(text), None)
-        return Sentence(words, transitions)
+        rewritten = brackets_as_words(text) if self.brackets_as_words else text
+        if not self.parses:
+            return Sentence(words if rewritten is text else split_words(rewritten))
+        parsed = self.parse(from_brackets, text)
+        return Sentence(*(parsed if rewritten is text else from_brackets(rewritten)))
 
     def parse(self, parser: Callable[[str], Parsed], text: str) -> Parsed:
         """`parser(text)`. A `UserError` that it raises is handled as `broken_trees` says; see `read`."""
@@ -65,6 +66,18 @@ class SentenceReader(NamedTuple):
                 raise SkippedExampleError("with a broken tree") from error
             advice = "--set broken_trees=skip (to evaluate: --broken-trees skip) leaves such examples out"
             raise UserError(f"{error}; {advice}") from error
+
+
+def require_tree(text: str, place: str) -> None:
+    """Check that a text is one binary tree in brackets.
+
+    Raises:
+        UserError: it is none; begins with `place`.
+    """
+    try:
+        from_brackets(text)
+    except UserError as error:
+        raise UserError(f"{place}: {error}") from error
 
 
 def split_words(text: str) -> list[str]:

@@ -15,9 +15,13 @@ from tfnmt.text.brackets import PAD, REDUCE, SHIFT
 
 
 def are_trees(transitions: tf.Tensor) -> tf.Tensor:
-    """Whether each row is one tree: bool [sentences]. Every REDUCE finds two nodes, and one node is left in the end."""
-    sizes = stack_sizes(transitions)
-    return tf.reduce_all(sizes >= 1, axis=1) & (tf.reduce_sum(_changes(transitions), axis=1) == 1)
+    """Whether each row is one tree: bool [sentences]. There is nothing but SHIFT, REDUCE and, after them, PAD; every
+    REDUCE finds two nodes, and one node is left in the end.
+    """
+    changes, steps = _changes(transitions), tf.math.count_nonzero(transitions != PAD, axis=1)
+    in_order = (changes != 0) == tf.sequence_mask(steps, tf.shape(transitions)[1])
+    enough = tf.cumsum(changes, axis=1) >= 1
+    return tf.reduce_all(in_order & enough, axis=1) & (tf.reduce_sum(changes, axis=1) == 1)
 
 
 def stack_sizes(transitions: tf.Tensor) -> tf.Tensor:

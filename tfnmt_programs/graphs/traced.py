@@ -64,7 +64,6 @@ _BRACKETS_FOR_THE_TRACKER = {
     "brackets_as_words": True,
     "composed_brackets": False,
     "tracker_reads": "words",
-    "tracked_composition": False,
 }
 _CLASSIFIERS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("gru", {}),
@@ -78,7 +77,7 @@ _CLASSIFIERS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("spinn", {"composition": "grc"}),
     ("rl-spinn", {}),
     ("rl-spinn", {"task": "sst", "reward": "mean_likelihood"}),
-    ("rl-spinn", {"tracker_reads": "words", "tracked_composition": False}),
+    ("rl-spinn", {"tracker_reads": "words"}),
     ("spinn", {"task": "logic", **_BRACKETS_FOR_THE_TRACKER}),
 )
 """Encoders in training that no preset has; the bag of words is trained by every optimizer."""

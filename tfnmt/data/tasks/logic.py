@@ -115,7 +115,10 @@ def renamed(line: str, rng: random.Random) -> str:
     new_name = dict(zip(VARIABLES, names, strict=True))
     fields = line.split("\t")
     if len(fields) != 3 or len(fields[0]) != 1 or fields[0] not in RELATIONS:
-        raise UserError(f"a line must be one of {' '.join(RELATIONS)}, TAB, a formula, TAB, a formula")
+        raise UserError(
+            f"a line must be one of {' '.join(RELATIONS)}, TAB, a formula, TAB, a formula; this one has"
+            f" {len(fields)} columns"
+        )
     for formula in fields[1:]:
         from_brackets(formula)
     first, second = (

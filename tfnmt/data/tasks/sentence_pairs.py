@@ -35,7 +35,7 @@ class SentencePairTask(Task):
         """By the file's suffix and its first line."""
         if path.suffix.lower() == ".jsonl":
             return functools.partial(self._example, _json_fields), False
-        if first_line.startswith("gold_label\t"):
+        if "gold_label" in first_line.split("\t"):
             return functools.partial(self._example, _named_columns(first_line)), True
         return self.read_line, False
 

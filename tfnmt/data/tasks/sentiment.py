@@ -27,10 +27,9 @@ class SST(Task):
         if not line:
             raise SkippedExampleError("empty")
         words, transitions, annotations = reader.parse(from_labelled_brackets, line)
-        try:
-            phrase_labels = [self.classes[_ANNOTATIONS.index(annotation)] for annotation in annotations]
-        except ValueError as error:
-            raise UserError("a label is none of 0, 1, 2, 3, 4") from error
+        if unknown := next((annotation for annotation in annotations if annotation not in _ANNOTATIONS), None):
+            raise UserError(f"the label {unknown!r} is not one of 0, 1, 2, 3, 4")
+        phrase_labels = [self.classes[_ANNOTATIONS.index(annotation)] for annotation in annotations]
         label = phrase_labels[-1]
         if label < 0:
             raise SkippedExampleError("neutral")

@@ -11,7 +11,7 @@ from tfnmt.layers.trees.encoder import TreeEncoder
 from tfnmt.layers.trees.loop import compose_trees
 from tfnmt.layers.trees.parser import Parses, gumbel_noise, parse
 from tfnmt.layers.trees.schedule import schedule_by_step
-from tfnmt.layers.trees.tracker import Tracker, legal_logits, log_probability
+from tfnmt.layers.trees.tracker import Tracker, predictions
 
 
 @keras.saving.register_keras_serializable("tfnmt")
@@ -92,7 +92,7 @@ class SPINN(TreeEncoder):
         if training:
             return self._composed(leaves, parses.transitions, weights_and_constants)
         results = self.results(parses.h, parses.rows, parses.transitions)
-        return results | self._predictions(parses.logits, parses.transitions)
+        return results | predictions(parses.logits, parses.transitions, self.parse == "sampled")
 
     def _composed(self, leaves, transitions, weights_and_constants):
         """The results of trees that are known, with gradient."""
@@ -104,7 +104,7 @@ class SPINN(TreeEncoder):
             # PAD takes row 0: where no sentence has a word, that is the row of padding.
             logits = tf.pad(self.tracker.logits(tracking), [[0, 1], [0, 0]])
             logits = tf.gather(logits, schedule.state_positions)
-            results |= self._predictions(logits, transitions)
+            results |= predictions(logits, transitions, self.parse == "sampled")
         return results
 
     def _step(self, inputs, states, invariants: LoopInvariants):
@@ -130,14 +130,6 @@ class SPINN(TreeEncoder):
             states=tuple(self.tracker.get_initial_state(sentences)),
             noise=noise,
         )
-
-    def _predictions(self, logits, transitions):
-        """What a tracker that predicts adds to the results."""
-        logits = legal_logits(logits, transitions)
-        results = {"transition_logits": logits}
-        if self.parse == "sampled":
-            results["log_probability"] = log_probability(logits, transitions)
-        return results
 
     def _loop_weights_and_constants(self, training):
         weights = {"tracker": self.tracker.loop_weights(), "compose": self.composition_weights(training)}

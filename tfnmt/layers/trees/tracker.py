@@ -88,6 +88,17 @@ class Tracker(keras.layers.Layer):
         return {**super().get_config(), "units": self.units, "predicts": self.predicts}
 
 
+def predictions(logits: tf.Tensor, transitions: tf.Tensor, sampled: bool) -> dict[str, tf.Tensor]:
+    """What an encoder returns whose tracker predicts: "transition_logits" and, where parses are `sampled`,
+    "log_probability"; arguments as of the functions below.
+    """
+    logits = legal_logits(logits, transitions)
+    results = {"transition_logits": logits}
+    if sampled:
+        results["log_probability"] = log_probability(logits, transitions)
+    return results
+
+
 def legal_logits(logits: tf.Tensor, transitions: tf.Tensor) -> tf.Tensor:
     """Logits [sentences, steps, 2] with ILLEGAL wherever a move was not legal in these trees [sentences, steps]."""
     return tf.where(legal_moves(transitions), logits, ILLEGAL)

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfnmt.devices import on_cpu
 from tfnmt.layers.trees.encoder import TreeLSTMEncoder
-from tfnmt.layers.trees.tracker import legal_logits, log_probability
+from tfnmt.layers.trees.tracker import predictions
 from tfnmt.layers.trees.word_tracker import WordTracker
 from tfnmt.text.tokenizer import PADDING
 from tfnmt.text.transitions import without_words
@@ -65,11 +65,7 @@ class WordSPINN(TreeLSTMEncoder):
         else:
             transitions = self.tracker.parse(words, seed)
         results = self._composed(words, transitions, training)
-        logits = legal_logits(self.tracker(words, transitions), transitions)
-        results["transition_logits"] = logits
-        if self.parse == "sampled":
-            results["log_probability"] = log_probability(logits, transitions)
-        return results
+        return results | predictions(self.tracker(words, transitions), transitions, self.parse == "sampled")
 
     def _composed(self, words, transitions, training):
         """The results of trees that are known."""
