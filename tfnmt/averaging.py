@@ -43,10 +43,12 @@ def average_checkpoints(directory: str | Path, last: int, output: str | Path, co
 
     Raises:
         UserError: there are fewer checkpoints, one cannot be read or is of another model, there is a model in
-            `output`, or it cannot be written.
+            `output`, or it is a file or cannot be written.
     """
     require(last >= 1, "last", last, "a whole number from 1")
     directory, output = Path(directory), Path(output)
+    if output.exists() and not output.is_dir():
+        raise UserError(f"{output}: is a file; name a directory as --output")
     if (output / CONFIGURATION).exists():
         raise UserError(f"{output}: a model is there already; name another --output")
     model = load(directory)

@@ -10,10 +10,9 @@ TOKENIZER = WordTokenizer(["a", "b", "c"])  # 4, 5, 6
 
 def test_what_the_encoder_and_the_decoder_read_and_what_the_decoder_predicts():
     ids = TOKENIZER.encode(["a b", "", "c"])
-    assert framing.encoder_inputs(ids).to_list() == [[4, 5, END], [END], [6, END]]
+    assert framing.with_end(ids).to_list() == [[4, 5, END], [END], [6, END]]
     assert framing.decoder_inputs(ids).to_list() == [[START, 4, 5], [START], [START, 6]]
-    assert framing.labels(ids).to_list() == [[4, 5, END], [END], [6, END]]
-    assert framing.labels(ids).dtype == tf.int32
+    assert framing.with_end(ids).dtype == framing.decoder_inputs(ids).dtype == tf.int32
 
 
 def test_sources_are_truncated_and_padded():

@@ -103,7 +103,7 @@ def test_lines_of_a_million_characters_are_cut_with_a_warning(model, tmp_path, l
     files = write(tmp_path, sources, references)
     figures, translations = evaluate_translator(model, files, beam_size=1)
     assert logged() == [
-        *(f"{files.source}, line {line}: too long, only its first 30 tokens are translated" for line in (2, 3)),
+        *(f"{files.source}, line {line}: too long, only its first 30 tokens are read" for line in (2, 3)),
         *(
             f"{files.target}, line {line}: too long, loss, perplexity and accuracy are of its first 100 tokens"
             for line in (2, 3)

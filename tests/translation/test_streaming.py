@@ -8,6 +8,7 @@ import pytest
 from tests.translation.test_searcher import SOURCES, TARGETS
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizers import SubwordTokenizer, WordTokenizer
+from tfnmt.text.unknown_tokens import log_unknown
 from tfnmt.translation.streaming import WINDOW, translate_stream, truncated
 
 
@@ -81,9 +82,7 @@ def test_long_lines_are_cut_with_a_warning(logged):
     lines = [b"a b a b a\n", b"a b a b a b\n", b"abababababab\n", b"x" * 1_000_000 + b"\n", b"a " * 500_000 + b"\n"]
     assert len(list(translate_stream(model, lines, 1))) == 5
     *warnings, unknown = logged()
-    assert warnings == [
-        f"standard input, line {i}: too long, only its first 5 tokens are translated" for i in (2, 4, 5)
-    ]
+    assert warnings == [f"standard input, line {i}: too long, only its first 5 tokens are read" for i in (2, 4, 5)]
     assert unknown.endswith(f"such as abababababab {'x' * 30}")
     ((texts, *_),) = model.calls
     assert max(map(len, texts)) < 1000, "no million characters are kept"
@@ -95,7 +94,12 @@ def test_a_line_with_more_tokens_than_characters_is_told_when_it_is_cut(logged):
     model.ensemble.source_tokenizer = WordTokenizer(["a"], split_punctuation=True)
     assert int(model.ensemble.source_tokenizer.encode(["\u2adc" * 3]).row_lengths()[0]) == 6
     list(translate_stream(model, ["\u2adc\u2adc\u2adc\n".encode(), "\u2adc\u2adc\n".encode()], 1))
-    assert logged()[:-1] == ["standard input, line 1: too long, only its first 5 tokens are translated"]
+    assert logged()[:-1] == ["standard input, line 1: too long, only its first 5 tokens are read"]
+
+
+def test_tokens_are_told_without_what_a_terminal_obeys(logged):
+    log_unknown(WordTokenizer(["a"]), ["a \x1b[31mdog \0 b\u200b"])
+    assert logged()[0].endswith("such as \ufffd[31mdog \ufffd b\ufffd")
 
 
 def test_tokens_that_the_model_does_not_know_are_told_in_the_end(logged):

@@ -74,7 +74,7 @@ def test_lines_that_are_empty_or_have_a_million_characters(files, tmp_path, logg
         "1 empty (first: line 5)"
     )
     assert lines[2:4] == [
-        f"{odd_files[1].source}, line {line}: too long, only its first 50 tokens are translated" for line in (5, 7)
+        f"{odd_files[1].source}, line {line}: too long, only its first 50 tokens are read" for line in (5, 7)
     ]
     assert lines[4] == (
         f"{odd_files[1].target}, line 6: too long, loss, perplexity and accuracy are of its first 16,000 tokens"

@@ -8,7 +8,7 @@ from tests.data.records import write_records
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import UserError
-from tfnmt.text.framing import encoder_inputs
+from tfnmt.text.framing import with_end
 from tfnmt.text.tokenizers import END, WordTokenizer
 from tfnmt.translation import translation_table as module
 from tfnmt.translation.translation_table import Sentences, spooled_ids, translation_table
@@ -47,7 +47,7 @@ def corpus():
     pairs = sample_pairs(400, 0, "train")
     tokenizers = [WordTokenizer.train(side) for side in zip(*pairs, strict=True)]
     source, target = (t.encode(tf.constant(side)) for t, side in zip(tokenizers, zip(*pairs, strict=True), strict=True))
-    ids = list(zip(encoder_inputs(source).to_list(), target.to_list(), strict=True))
+    ids = list(zip(with_end(source).to_list(), target.to_list(), strict=True))
     return pairs, tokenizers, ids
 
 

@@ -14,9 +14,11 @@ from tfnmt.commands.parser import CommandParser, model_directory, positive
 OUTPUT = """output:
   A line for each pair: the log-probability of the translation with its end, and with --word-level, after a TAB, that of
   each word and of the end, with spaces between: one number more than there are words. A word's is the sum over its
-  subwords. (A search may have cut the same translation into other subwords, and so have another score for it.) With
-  --json, one object after all lines: log_probability (of all), perplexity (of a token, ends counted),
+  subwords. With --json, one object after all lines: log_probability (of all), perplexity (of a token, ends counted),
   sentences, words and tokens (ends counted).
+
+  A search may have another score for the same translation: where it cut the text into other subwords, where it ended at
+  the maximum length, so that the end is not counted, and for an empty line, to which it gives 0.
 """
 
 

@@ -52,7 +52,7 @@ class Translating(Work):
         """The line; of a line that is too long the beginning, as `translate` does."""
         ensemble = self.searcher.ensemble
         text, is_too_long = truncated(line, ensemble.source_tokenizer, ensemble.maximum_source_length)
-        problem = f"too long, only its first {ensemble.maximum_source_length} tokens are translated"
+        problem = f"too long, only its first {ensemble.maximum_source_length} tokens are read"
         return text, problem if is_too_long else None
 
     def write(self, texts: Sequence[str], first: int) -> list[str]:

@@ -14,8 +14,10 @@ LONGEST_TOKEN = 64
 are read, only this times n characters are encoded, so that an endless line costs no more than a long sentence."""
 
 
-def encoder_inputs(ids: tf.RaggedTensor) -> tf.RaggedTensor:
-    """Source tokens, END: ragged int32 [batch, (length)] → [batch, (length + 1)]."""
+def with_end(ids: tf.RaggedTensor) -> tf.RaggedTensor:
+    """Tokens, END: what an encoder reads and what a decoder is to predict; ragged int32 [batch, (length)] →
+    [batch, (length + 1)].
+    """
     return tf.concat([ids, _column(ids, END)], axis=1)
 
 
@@ -24,16 +26,11 @@ def decoder_inputs(ids: tf.RaggedTensor) -> tf.RaggedTensor:
     return tf.concat([_column(ids, START), ids], axis=1)
 
 
-def labels(ids: tf.RaggedTensor) -> tf.RaggedTensor:
-    """Target tokens, END, what the decoder is to predict: ragged int32 [batch, (length)] → [batch, (length + 1)]."""
-    return tf.concat([ids, _column(ids, END)], axis=1)
-
-
 def framed(
     source_ids: tf.RaggedTensor, target_ids: tf.RaggedTensor
 ) -> tuple[dict[str, tf.RaggedTensor], tf.RaggedTensor]:
     """Ragged [pairs, (length)] twice -> the structure of a batch of pairs, ragged."""
-    return {"source": encoder_inputs(source_ids), "target": decoder_inputs(target_ids)}, labels(target_ids)
+    return {"source": with_end(source_ids), "target": decoder_inputs(target_ids)}, with_end(target_ids)
 
 
 def padded_batch(source_ids: tf.RaggedTensor, target_ids: tf.RaggedTensor) -> tuple[dict[str, tf.Tensor], tf.Tensor]:
@@ -57,7 +54,7 @@ def encode_source(tokenizer: Tokenizer, texts: tf.Tensor, maximum_length: int) -
     PADDING.
     """
     texts = tf.concat([texts, [""]], axis=0)  # one more, so that an empty batch has a width too
-    return encoder_inputs(encode(tokenizer, texts, maximum_length)).to_tensor(PADDING)[:-1]
+    return with_end(encode(tokenizer, texts, maximum_length)).to_tensor(PADDING)[:-1]
 
 
 def _column(ids, token):

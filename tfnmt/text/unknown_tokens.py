@@ -41,7 +41,7 @@ class UnknownTokens:
         self._unknown += unknown
         if unknown and len(self._examples) < EXAMPLES:
             written = tf.boolean_mask(self._tokenizer.surface_forms(text).flat_values, is_unknown)
-            found = dict.fromkeys(token.decode(errors="replace")[:LONGEST_EXAMPLE] for token in written.numpy())
+            found = dict.fromkeys(map(_printable, written.numpy()))
             self._examples = dict(list((self._examples | found).items())[:EXAMPLES])
 
     def log(self) -> None:
@@ -53,3 +53,9 @@ class UnknownTokens:
                 f"{self._tokens:,}",
                 " ".join(self._examples),
             )
+
+
+def _printable(token):
+    """The beginning of a token, without characters that a terminal obeys."""
+    text = token.decode(errors="replace")[:LONGEST_EXAMPLE]
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)

@@ -14,7 +14,7 @@ from tfnmt.devices import on_cpu
 from tfnmt.search.constraints import ban_tokens
 from tfnmt.search.greedy import generate
 from tfnmt.search.step import NEG_INF
-from tfnmt.text.framing import decoder_inputs, labels
+from tfnmt.text.framing import decoder_inputs, with_end
 from tfnmt.text.tokenizers import END, PADDING, START, Tokenizer
 from tfnmt.training.losses import word_losses
 from tfnmt.translation.ensemble import search_step
@@ -99,7 +99,7 @@ def draw_translations(
 def _log_probabilities(model, source, ids, samples):
     """log p(y | x) in training, of y = `ids` [batch · samples, length] and END: [batch · samples]."""
     drawn = tf.RaggedTensor.from_tensor(ids, padding=PADDING)
-    words = labels(drawn).to_tensor(PADDING)
+    words = with_end(drawn).to_tensor(PADDING)
     encoded = model.encoder(source, training=True)
     encoded = tf.nest.map_structure(lambda x: tf.repeat(x, samples, axis=0), encoded)
     logits = model.decoder(decoder_inputs(drawn).to_tensor(PADDING), encoded, training=True)

@@ -67,7 +67,7 @@ def log_probabilities(ensemble: Ensemble, sources: tf.Tensor, translations: tf.T
 def _framed(tokenizer, translations):
     """The ids of strings [batch] as the decoder's inputs and as labels, both int32 [batch, length]."""
     ids = tokenizer.encode(tf.concat([translations, [""]], axis=0))  # so that no batch is empty
-    return tuple(frame(ids).to_tensor(PADDING)[:-1] for frame in (framing.decoder_inputs, framing.labels))
+    return tuple(frame(ids).to_tensor(PADDING)[:-1] for frame in (framing.decoder_inputs, framing.with_end))
 
 
 class Scorer(tf.Module):

@@ -83,7 +83,7 @@ def truncate_long(
         sentence, is_too_long = truncated(sentence, tokenizer, maximum_length)
         if is_too_long:
             place = f"{file}, line {line:,}"
-            logger.warning("%s: too long, only its first %d tokens are translated", place, maximum_length)
+            logger.warning("%s: too long, only its first %d tokens are read", place, maximum_length)
         yield sentence
 
 

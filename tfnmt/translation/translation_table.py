@@ -18,7 +18,7 @@ from tfnmt.data.record_batches import read_ids
 from tfnmt.data.records import ParallelRecords
 from tfnmt.data.training_pairs import TrainingPairs
 from tfnmt.files import file_errors
-from tfnmt.text.framing import encoder_inputs
+from tfnmt.text.framing import with_end
 from tfnmt.text.tokenizers import Tokenizer
 
 _PAIRS_AT_ONCE = 1000
@@ -63,7 +63,7 @@ def spooled_ids(
     with file_errors(directory), tempfile.TemporaryFile(dir=directory) as file:
         left = limit
         for source, target in ids:
-            for side in (encoder_inputs(source[:left]), target[:left]):
+            for side in (with_end(source[:left]), target[:left]):
                 np.save(file, side.flat_values.numpy().astype(np.int32))
                 np.save(file, side.row_lengths().numpy())
             left -= int(source.nrows())
