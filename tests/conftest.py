@@ -42,6 +42,16 @@ def pytest_runtest_teardown(item, nextitem):
     return done
 
 
+@pytest.fixture(scope="module")
+def float64():
+    """Double precision, so that tolerances are tight and nothing but a wrong equation makes a difference."""
+    import keras
+
+    keras.config.set_dtype_policy("float64")
+    yield
+    keras.config.set_dtype_policy("float32")
+
+
 @pytest.fixture
 def full_disk():
     """`with full_disk(size):` no file can grow beyond so many bytes, as if the disk were full by then."""

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from hatchling.builders.sdist import SdistBuilder
+from pathspec import GitIgnoreSpec
 
 import tfnmt
 
@@ -27,7 +28,10 @@ SIZES = ("source_embedding_size", "target_embedding_size", "encoder_units", "dec
 
 
 def tracked_files():
-    """The paths that git knows, those of new files too."""
+    """The paths that git knows, those of new files too; in an unpacked sdist, all that git would not ignore."""
+    if not (ROOT / ".git").exists():
+        ignored = GitIgnoreSpec.from_lines((ROOT / ".gitignore").read_text(encoding="utf-8").splitlines())
+        return sorted(set(ignored.match_tree_files(ROOT, negate=True)) - {"PKG-INFO"})
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return [name for name in listed.split("\0") if name and (ROOT / name).is_file()]

@@ -10,16 +10,10 @@ from tfnmt.define_by_run import encoder as encoder_twin
 from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.encoder import Encoder
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 WORDS = tf.constant([[3, 1, 4, 1], [5, 0, 0, 0], [2, 6, 5, 0]])
 ANSWERS = tf.constant([[1, 2, 3], [1, 4, 0], [1, 0, 0]])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def float64():
-    """So that nothing but a wrong equation makes a difference."""
-    keras.config.set_dtype_policy("float64")
-    yield
-    keras.config.set_dtype_policy("float32")
 
 
 def gradients(function, layers):

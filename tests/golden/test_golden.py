@@ -19,13 +19,7 @@ from tfnmt.layers.trees.encoder import TreeLSTMEncoder
 from tfnmt.layers.trees.spinn import SPINN
 from tfnmt.text.brackets import PAD, REDUCE, SHIFT
 
-
-@pytest.fixture(autouse=True, scope="module")
-def float64():
-    """As the values were computed, so that tolerances can be as tight as the arithmetic."""
-    keras.config.set_dtype_policy("float64")
-    yield
-    keras.config.set_dtype_policy("float32")
+pytestmark = pytest.mark.usefixtures("float64")
 
 
 @pytest.fixture(scope="module")

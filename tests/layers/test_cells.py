@@ -10,16 +10,10 @@ from tfnmt.layers.invariants import invariants_for_one_step
 from tfnmt.layers.recurrence import recur
 from tfnmt.layers.registry import CELLS
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 BATCH, INPUT, UNITS, TIME = 3, 2, 4, 5
 RANDOM = np.random.default_rng(1)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def float64():
-    """Double precision, so that nothing but a wrong equation makes a difference."""
-    keras.config.set_dtype_policy("float64")
-    yield
-    keras.config.set_dtype_policy("float32")
 
 
 def sigmoid(x):

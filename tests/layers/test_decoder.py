@@ -10,6 +10,8 @@ import tensorflow as tf
 from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.encoder import Encoder
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 SOURCE = np.array([[5, 4, 6, 7, 3], [7, 5, 3, 0, 0], [3, 0, 0, 0, 0]], np.int32)
 SOURCE_LENGTHS = (5, 3, 1)
 TARGET = np.array([[2, 4, 5, 8], [2, 8, 8, 0], [2, 0, 0, 0]], np.int32)
@@ -44,14 +46,6 @@ OPTIONS = {
         "layer_normalization": True,
     },
 }
-
-
-@pytest.fixture(autouse=True, scope="module")
-def float64():
-    """Double precision, so that nothing but a wrong equation makes a difference."""
-    keras.config.set_dtype_policy("float64")
-    yield
-    keras.config.set_dtype_policy("float32")
 
 
 def made(**options):

@@ -1,6 +1,5 @@
 """The encoder against its equations in NumPy; what padding, other rows and dropout may and may not change."""
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -9,17 +8,11 @@ from tfnmt.layers.decoder import Decoder
 from tfnmt.layers.embedding import Embedding, over_time_dropout, whole_word_dropout
 from tfnmt.layers.encoder import Encoder
 
+pytestmark = pytest.mark.usefixtures("float64")
+
 IDS = np.array([[5, 4, 6, 7, 3], [7, 5, 3, 0, 0], [3, 0, 0, 0, 0]], np.int32)
 LENGTHS = (5, 3, 1)
 VOCABULARY, EMBEDDING, UNITS = 8, 3, 4
-
-
-@pytest.fixture(autouse=True, scope="module")
-def float64():
-    """Double precision, so that nothing but a wrong equation makes a difference."""
-    keras.config.set_dtype_policy("float64")
-    yield
-    keras.config.set_dtype_policy("float32")
 
 
 def made(**options):

@@ -1,6 +1,5 @@
 """The flat encoders against their equations in NumPy, and what padding may not change."""
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -8,6 +7,8 @@ import tensorflow as tf
 from tfnmt.layers.cells import LSTMCell
 from tfnmt.layers.embedding import WordVectors
 from tfnmt.layers.flat_encoders import BagOfWords, Convolutional, InceptionEncoder, Recurrent
+
+pytestmark = pytest.mark.usefixtures("float64")
 
 WORDS = np.array([[4, 5, 6, 4], [5, 6, 0, 0], [6, 0, 0, 0]], np.int32)
 LENGTHS = (4, 2, 1)
@@ -19,14 +20,6 @@ KINDS = {
     "cnn with maxout": lambda embedding: Convolutional(embedding, 4, (3,), "maxout"),
     "inception": lambda embedding: InceptionEncoder(embedding, 8, layers=2),
 }
-
-
-@pytest.fixture(autouse=True, scope="module")
-def float64():
-    """Double precision, so that nothing but a wrong equation makes a difference."""
-    keras.config.set_dtype_policy("float64")
-    yield
-    keras.config.set_dtype_policy("float32")
 
 
 def made(kind, **options):
