@@ -3,8 +3,8 @@
 # make board   TensorBoard on all runs under RUNS (a folder; default: runs), at localhost:6006
 # make figures the pictures of docs/, for which it needs Chromium; those of trained models only with MODEL, a
 #              translator's directory, SUMMARY, that of one without attention trained on captions, PARSERS, those of a
-#              spinn and an rl-spinn, BOARD, that of a translator with logs (its TensorBoard, by Chromium), and COMPARED, translators, with SOURCE and TARGET, the
-#              test files they are compared on
+#              spinn and an rl-spinn, BOARD, that of a translator with logs (its TensorBoard, by Chromium), and
+#              COMPARED, translators, with SOURCE and TARGET, the test files they are compared on
 # make models  train the models that come with the library again, which takes some 8 minutes
 # make docs    the site of README.md and docs/, in site/: open site/index.html
 # make book    the pages on the three posts as one printable PDF, book.pdf; it needs Chromium

@@ -2,21 +2,21 @@
 
     python .ci/annotations.py tfnmt
 
-Private ones, and those within functions, need none. The status is 1 if something is printed.
+Special methods are public, too. Private functions, and those within functions, need none. The status is 1 if something
+is printed.
 """
 
 import ast
 import sys
 from pathlib import Path
 
-CHECKED_SPECIAL_METHODS = {"__init__", "__call__", "__getattr__"}
-
 
 def public_functions(body, owner=""):
     """(name, function) of the public functions in a module's or a class's body."""
     for node in body:
         name = getattr(node, "name", "_")
-        if name.startswith("_") and not (owner and name in CHECKED_SPECIAL_METHODS):
+        special = owner and name.startswith("__") and name.endswith("__")
+        if name.startswith("_") and not special:
             continue
         if isinstance(node, ast.ClassDef):
             yield from public_functions(node.body, f"{owner}{name}.")
@@ -39,8 +39,11 @@ def missing_types(name, function):
 
 
 def main(folders):
+    paths = sorted(path for folder in folders for path in Path(folder).rglob("*.py"))
+    if not paths:
+        sys.exit(f"no Python files in {' '.join(folders)}")
     count = 0
-    for path in sorted(path for folder in folders for path in Path(folder).rglob("*.py")):
+    for path in paths:
         for name, function in public_functions(ast.parse(path.read_text(encoding="utf-8")).body):
             if missing := missing_types(name, function):
                 print(f"{path}:{function.lineno}: {name} has no type for {', '.join(missing)}")
