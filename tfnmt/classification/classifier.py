@@ -223,7 +223,7 @@ class Classifier(MicroBatchTraining, keras.Model):
             batch_size: texts parsed at once.
 
         Raises:
-            UserError: the model does not parse, or a text has no words.
+            UserError: the model does not parse, or a text has no words, or no brackets where the model reads them.
         """
         return self.predictor.parse(texts, batch_size)
 

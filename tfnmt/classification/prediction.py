@@ -54,11 +54,14 @@ class Predictor:
         self._require_form(texts, batch_size, in_pairs=False)
         trees = []
         for first in range(0, len(texts), batch_size):
-            sentences = list(self._sentences(texts[first : first + batch_size], first + 1))
-            inputs = sentence_batch(sentences, self.model.tokenizer)
-            transitions = self._run(self.model.encoder, inputs)["transitions"].numpy()
-            trees += [to_brackets(sentence.words, row) for sentence, row in zip(sentences, transitions, strict=True)]
+            trees += self.parse_sentences(list(self._sentences(texts[first : first + batch_size], first + 1)))
         return trees
+
+    def parse_sentences(self, sentences: Sequence[Sentence]) -> list[str]:
+        """The trees in brackets that a model which parses predicts for sentences as it reads them, in one batch."""
+        inputs = sentence_batch(sentences, self.model.tokenizer)
+        transitions = self._run(self.model.encoder, inputs)["transitions"].numpy()
+        return [to_brackets(sentence.words, row) for sentence, row in zip(sentences, transitions, strict=True)]
 
     def _require_form(self, texts, batch_size, in_pairs):
         require(not isinstance(texts, str), "texts", texts, "a list of " + ("pairs of texts" if in_pairs else "texts"))

@@ -35,15 +35,15 @@ class ClassificationSummaries(SummaryCallback):
         self.classifier = model
         self.sentences = []
         if model.encoder_spec.predicts_parses:
-            texts = (example.sentences[0].words for example in examples)
-            short = (words for words in texts if len(words) <= LONGEST_DRAWN)
-            self.sentences = [" ".join(words) for words in islice(short, DRAWN_SENTENCES)]
+            firsts = (example.sentences[0] for example in examples)
+            short = (sentence for sentence in firsts if len(sentence.words) <= LONGEST_DRAWN)
+            self.sentences = list(islice(short, DRAWN_SENTENCES))
 
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
         if not self.sentences:
             return
         with averaged_weights(self.model):
-            brackets = self.classifier.parse(self.sentences)
+            brackets = self.classifier.predictor.parse_sentences(self.sentences)
         trees = {str(i): from_brackets(tree) for i, tree in enumerate(brackets, start=1)}
         with self.writer.as_default(step=self.step()):
             tf.summary.image("trees", figure_image(draw_trees(trees)))

@@ -108,8 +108,8 @@ def _trees(models, judged):
         return ""
     found = {}
     for name, model in parsers.items():  # each reads its own words: those of some are brackets, too
-        texts = [" ".join(judged[name][i].sentences[0].words) for i in chosen]
-        found[name] = [from_brackets(tree) for tree in model.parse(texts)]
+        read = [judged[name][i].sentences[0] for i in chosen]
+        found[name] = [from_brackets(tree) for tree in model.predictor.parse_sentences(read)]
     rows = []
     for place, i in enumerate(chosen):
         words, transitions = sentences[i]

@@ -140,16 +140,17 @@ def test_each_model_parses_the_words_that_it_reads():
     asked = {}
 
     def parser(name):
-        def parse(texts):
-            asked[name] = texts
-            return [f"( ( {' '.join(text.split()[:2])} ) {text.split()[2]} )" for text in texts]
+        def parse_sentences(read):
+            asked[name] = [sentence.words for sentence in read]
+            return [f"( ( {' '.join(sentence.words[:2])} ) {sentence.words[2]} )" for sentence in read]
 
-        return SimpleNamespace(encoder_spec=SimpleNamespace(predicts_parses=True), parse=parse)
+        predictor = SimpleNamespace(parse_sentences=parse_sentences)
+        return SimpleNamespace(encoder_spec=SimpleNamespace(predicts_parses=True), predictor=predictor)
 
     sentences = {"plain": ["a", "b", "c"], "brackets": ["-LRB-", "a", "b", "-RRB-", "c"]}
     judged = {name: [Example((Sentence(words),), 0)] for name, words in sentences.items()}
     assert "<h3>a b c</h3>" in classifiers._trees({name: parser(name) for name in judged}, judged)
-    assert asked == {name: [" ".join(words)] for name, words in sentences.items()}
+    assert asked == {name: [words] for name, words in sentences.items()}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

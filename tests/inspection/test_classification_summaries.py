@@ -1,0 +1,39 @@
+"""What TensorBoard shows of a classifier."""
+
+import keras
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from tfnmt.classification.classifier import Classifier
+from tfnmt.classification.configuration import ClassifierConfiguration
+from tfnmt.data.examples import Example, Sentence, SentenceReader
+from tfnmt.inspection.classification_summaries import DRAWN_SENTENCES, LONGEST_DRAWN, ClassificationSummaries
+from tfnmt.text.tokenizers import WordTokenizer
+
+LONG = Sentence(["a"] * (LONGEST_DRAWN + 1))
+
+
+@pytest.mark.parametrize("brackets_as_words", [False, True])
+def test_short_sentences_are_drawn_as_the_model_reads_them(brackets_as_words, tmp_path):
+    keras.utils.set_random_seed(1)
+    configuration = ClassifierConfiguration(
+        task="logic", encoder="spinn", embedding_size=4, units=4, head_units=4, brackets_as_words=brackets_as_words
+    )
+    model = Classifier(configuration, WordTokenizer(["a", "b", "not", "-LRB-", "-RRB-"]))
+    model.compile(optimizer="sgd")
+    reader = SentenceReader(brackets_as_words=brackets_as_words)
+    sentences = [reader.read("( not a )"), LONG, *(reader.read(word) for word in "abab")]
+    summaries = ClassificationSummaries(tmp_path, model, [Example((sentence, LONG), 0) for sentence in sentences])
+    assert summaries.sentences == [sentences[0], *sentences[2 : 1 + DRAWN_SENTENCES]]
+    summaries.set_model(model)
+    summaries.on_epoch_end(0)
+    summaries.writer.close()
+    events = EventAccumulator(str(tmp_path), size_guidance={"tensors": 0})
+    events.Reload()
+    assert events.Tags()["tensors"] == ["trees"]
+
+
+def test_a_model_that_does_not_parse_draws_nothing(tmp_path):
+    configuration = ClassifierConfiguration(task="logic", encoder="bag", embedding_size=4, units=4, head_units=4)
+    model = Classifier(configuration, WordTokenizer(["a"]))
+    assert ClassificationSummaries(tmp_path, model, [Example((LONG, LONG), 0)]).sentences == []
