@@ -130,3 +130,17 @@ def test_what_is_wrong_is_told(run, tmp_path):
     with pytest.raises(UserError, match="checkpoints: is of another model than config.json tells of"):
         average_checkpoints(tmp_path, 1, tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+def test_the_card_names_the_run_where_it_is_the_working_directory(run, tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setattr(averaging, "_write_card", lambda *arguments: told.append(arguments[3]))
+    monkeypatch.chdir(run[0])
+    average_checkpoints(".", 2, tmp_path / "mean")
+    assert told == [f"the mean of step-15, step-10 of {run[0].name}"]
+
+
+def test_a_file_is_no_directory_to_write(run, tmp_path):
+    (tmp_path / "file").write_text("old")
+    with pytest.raises(UserError, match="file: is a file; name a directory as --output"):
+        average_checkpoints(run[0], 1, tmp_path / "file")

@@ -5,7 +5,13 @@ import pytest
 import tensorflow as tf
 
 from tfnmt.data.batching_configuration import ExamplesConfiguration
-from tfnmt.data.example_batches import evaluation_batches, number_of_batches, sentence_batch, training_batches
+from tfnmt.data.example_batches import (
+    evaluation_batches,
+    number_of_batches,
+    sentence_batch,
+    shuffled_groups,
+    training_batches,
+)
 from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.data.examples import Sentence, SentenceReader
 from tfnmt.data.tasks import TASKS
@@ -147,3 +153,24 @@ def test_evaluation_has_every_example(many):
 def test_wrong_configuration_names_the_key(wrong):
     with pytest.raises(UserError, match=next(iter(wrong))):
         ExamplesConfiguration(**wrong)
+
+
+def test_examples_of_equal_length_meet_others_in_the_next_epoch():
+    lengths = np.full(40, 5)
+    first, second = ({frozenset(group) for group in shuffled_groups(lengths, 4, (3, epoch))} for epoch in (0, 1))
+    assert first != second
+
+
+def test_the_limit_is_that_of_the_epoch(many):
+    examples, tokenizer = many
+    epoch = tf.Variable(0, dtype=tf.int64)
+    limits = sorted(set(examples.lengths))[1:4]
+    batches = training_batches(examples, tokenizer, 8, seed=3, epoch=epoch, longest=lambda epoch: limits[epoch])
+    for number, limit in enumerate(limits):
+        epoch.assign(number)
+        assert set(first_words(batches)) == set(np.flatnonzero(examples.lengths <= limit))
+
+
+def test_short_examples_come_again_with_others():
+    groups = shuffled_groups(np.array([1] * 8 + [9] * 24), 4, (3, 0), longest=1)
+    assert len(groups) == 8 and len({frozenset(group) for group in groups}) > 2

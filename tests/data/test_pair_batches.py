@@ -13,6 +13,7 @@ from tfnmt.data.pair_batches import (
 )
 from tfnmt.data.pair_lengths import buckets
 from tfnmt.errors import UserError
+from tfnmt.text.framing import LONGEST_TOKEN
 from tfnmt.text.tokenizers import END, START, WordTokenizer
 
 NUMBERS = [str(number) for number in range(1000)]
@@ -213,3 +214,16 @@ def test_wrong_configuration_names_the_key(wrong):
 def test_a_batch_by_tokens_is_as_large_as_its_longest_sentences_let_it_be():
     """7 tokens and END of each side: of 16 tokens there is room for two."""
     assert buckets(BatchingConfiguration(batch_by="tokens", batch_size=16, maximum_length=7)) == ([9], [2, 1])
+
+
+def test_lines_are_counted_over_all_that_is_encoded_at_once(monkeypatch):
+    monkeypatch.setattr(pair_batches, "_ENCODED_AT_ONCE", 2)
+    pairs = [KEPT[0], KEPT[0], KEPT[0], EMPTY[0], KEPT[0], EMPTY[0], ("1 " * 17, "1"), KEPT[0]]
+    dropped = count_dropped(dataset(pairs), TOKENIZER, TOKENIZER, BatchingConfiguration(maximum_length=16))
+    assert dropped.first_lines == {"empty": 4, "too_long": 7}
+
+
+def test_a_text_as_long_as_its_tokens_may_be_is_kept():
+    word = "a" * LONGEST_TOKEN
+    dropped = count_dropped(dataset([(word, word)]), TOKENIZER, TOKENIZER, BatchingConfiguration(maximum_length=1))
+    assert str(dropped) == "kept all 1 pairs"

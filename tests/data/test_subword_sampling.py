@@ -125,3 +125,15 @@ def test_the_order_of_batches_is_drawn(tokenizer):
         for epoch in (0, 1)
     )
     assert sorted(first) == sorted(second) and first != second
+
+
+def test_each_side_is_drawn_by_its_own_tokenizer():
+    pairs = sample_pairs(20, 1, "train")
+    sides = [list(side) for side in zip(*pairs, strict=True)]
+    tokenizers = [SubwordTokenizer.train(side, size, "bpe") for side, size in zip(sides, (60, 80), strict=True)]
+    configuration = BatchingConfiguration(subword_sampling=0.2, batch_size=2)
+    batches = as_lists(training_batches(dataset(pairs), *tokenizers, configuration, seed=7))
+    for tokenizer, place, side in zip(tokenizers, (0, 2), sides, strict=True):
+        rows = [row for batch in batches for row in batch[place]]
+        found = tokenizer.decode(tf.ragged.constant(rows, tf.int32)).numpy()
+        assert sorted(found) == sorted(text.encode() for text in side)

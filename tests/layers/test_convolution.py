@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfnmt.layers.convolution import WordConvolution
+from tfnmt.layers.convolution import WordConvolution, max_over_words
 
 
 def test_a_window_without_a_middle_is_refused():
@@ -23,3 +23,8 @@ def test_a_convolution_of_no_sentences_has_its_own_size(width, in_graph):
     assert y.shape == (0, 4, 8)
     for gradient in tape.gradient(loss, layer.trainable_variables):
         np.testing.assert_array_equal(gradient, np.zeros(gradient.shape))
+
+
+def test_a_sentence_without_words_gives_zeros():
+    x, mask = tf.fill([2, 3, 4], -1.0), tf.constant([[True, False, False], [False, False, False]])
+    np.testing.assert_array_equal(max_over_words(x, mask), [[-1] * 4, [0] * 4])

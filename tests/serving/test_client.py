@@ -12,11 +12,13 @@ from types import SimpleNamespace
 
 import grpc
 import pytest
+import requests
 from tensorflow_serving.apis.predict_pb2 import PredictResponse
 
 from tfnmt.errors import UserError
 from tfnmt.serving import retries
 from tfnmt.serving.client import PredictError, connect
+from tfnmt.serving.rest_client import RestClient
 from tfnmt.serving.retries import Client, RetryableError
 
 
@@ -329,3 +331,64 @@ def test_no_wait_after_a_failure_is_longer_than_five_seconds(monkeypatch):
     with pytest.raises(PredictError, match="given up after 13 attempts"):
         Client(deadline=1e6, retries=12).retry(attempt)
     assert len(waited) == 12 and min(waited[-3:]) >= 2.5 and max(waited) <= 5
+
+
+@pytest.mark.parametrize("seconds", [None, 1.0])
+def test_not_all_clients_come_back_at_once(monkeypatch, seconds):
+    waited = []
+    monkeypatch.setattr(retries, "time", SimpleNamespace(monotonic=time.monotonic, sleep=waited.append))
+
+    def attempt(_):
+        if left:
+            raise left.pop()
+
+    for _ in range(30):
+        left = [RetryableError(PredictError(503, "busy"), seconds)]
+        Client(deadline=9, retries=1).retry(attempt)
+    assert len(waited) == 30 and max(waited) > 1.2 * min(waited)
+
+
+@pytest.mark.parametrize("status", [500, 504])
+def test_what_fails_in_the_server_is_not_asked_again(answering, status):
+    url, left = answering((status, {"error": "wrong"}), RIGHT)
+    with connect(url) as client, pytest.raises(PredictError, match=f"^{status}: wrong$"):
+        client.predict("m", {"text": ["x"]})
+    assert len(left) == 1
+
+
+def test_the_name_of_a_single_output_is_that_of_the_version(answering, monkeypatch):
+    url, _ = answering((200, {"outputs": ["b"]}))
+    asked = []
+
+    def signatures(self, *of):
+        asked.append(of)
+        return {"serving_default": {"outputs": ["a"]}}
+
+    monkeypatch.setattr(RestClient, "signatures", signatures)
+    with connect(url) as client:
+        assert client.predict("m", {"text": ["x"]}, version=7) == {"a": ["b"]}
+    assert asked == [("m", 7)]
+
+
+def test_the_connections_end_with_the_block(monkeypatch):
+    closed = []
+    monkeypatch.setattr(requests.Session, "close", lambda self: closed.append(self))
+    with connect("http://127.0.0.1:9"):
+        assert not closed
+    assert len(closed) == 1
+
+
+def test_a_name_is_one_part_of_the_path(monkeypatch):
+    paths = []
+    monkeypatch.setattr(RestClient, "_call", lambda self, method, path, *_: paths.append(path))
+    with connect("http://127.0.0.1:9") as client:
+        client.status("a/b c")
+    assert paths == ["/v1/models/a%2Fb%20c"]
+
+
+def test_what_tensorflow_adds_to_a_model_is_no_signature(answering):
+    definition = {"inputs": {"text": {}}, "outputs": {"b": {}, "a": {}}}
+    definitions = {"serving_default": definition, "__saved_model_init_op": {"inputs": {}, "outputs": {}}}
+    url, _ = answering((200, {"metadata": {"signature_def": {"signature_def": definitions}}}))
+    with connect(url) as client:
+        assert client.signatures("m") == {"serving_default": {"inputs": ["text"], "outputs": ["a", "b"]}}

@@ -408,3 +408,9 @@ def test_one_string_is_no_list_of_words_or_lines():
     for learn in (lambda: WordTokenizer.train("a dog"), lambda: SubwordTokenizer.train("a dog", 10)):
         with pytest.raises(UserError, match="lines=a dog: allowed is several strings"):
             learn()
+
+
+@pytest.mark.parametrize("model_type", ["unigram", "bpe"])
+def test_surface_forms_have_no_white_space(model_type):
+    (forms,) = subwords(model_type=model_type).surface_forms(["Ein  Mann und\tein Hund"]).to_list()
+    assert b"".join(forms) == b"EinMannundeinHund" and len(forms) > 5

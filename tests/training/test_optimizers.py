@@ -193,7 +193,13 @@ def test_every_option_does_what_it_does_in_keras(name, options):
 
 def test_there_are_no_more_variables_than_in_keras_but_the_norm():
     """And RMSprop's working memory where it has no momentum."""
-    for name, options, more in (("Adam", {}, 1), ("RMSprop", {"momentum": 0.5}, 1), ("RMSprop", {}, 2), ("SGD", {}, 1)):
+    for name, options, more in (
+        ("Adam", {}, 1),
+        ("RMSprop", {"momentum": 0.5}, 1),
+        ("RMSprop", {"centered": True}, 1),
+        ("RMSprop", {}, 2),
+        ("SGD", {}, 1),
+    ):
         ours, theirs = (getattr(module, name)(**options) for module in (optimizers, keras.optimizers))
         for optimizer in (ours, theirs):
             optimizer.build([keras.Variable(np.ones(3, np.float32))])

@@ -589,3 +589,10 @@ def test_a_resumed_epoch_is_shown_whole(tmp_path, monkeypatch):
 def test_few_updates_that_were_asked_for_are_not_told(tmp_path, logged):
     start(tmp_path, epochs=30, steps=3, warmup_steps=8)
     assert not [line for line in logged() if line.startswith("most of the")]
+
+
+def test_a_score_within_an_epoch_does_not_count_for_patience(tmp_path):
+    options = {"patience": 1, "epochs": 4}
+    start(tmp_path, scores=scripted(3.0, 1.0), steps=10, **options)  # the second amid an epoch
+    _, progress = start(tmp_path, resume=True, scores=scripted(2.5, 2.0, 1.5), **options)
+    assert progress.epoch == 4 and progress.best_score == -1.0

@@ -164,3 +164,16 @@ def test_distill_takes_the_tokenization_asked_for(files, tmp_path):
         call(*command, "--bleu-tokenize", tokenize)
         nearest[tokenize] = (tmp_path / "t").read_text().splitlines()[-1]
     assert nearest == {"13a": "Ein Hund rennt.", "none": "Ein Hund rennt los ."}
+
+
+def test_back_translations_are_compared_in_the_same_tokenization(tmp_path):
+    texts = ("A dog runs .\n", "Ein Hund rennt .\n", "0 ||| Ein Hund rennt . ||| -0.1\n")
+    texts += ("0 ||| A dog runs. ||| -0.1\n0 ||| A dog runs on . ||| -0.2\n",)
+    paths = [tmp_path / name for name in ("source", "target", "n-best", "back")]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text)
+    nearest = {
+        tokenize: list(distilled_pairs(ParallelFiles(*paths[:2]), paths[2], tokenize, paths[3]))[-1][0]
+        for tokenize in ("13a", "none")
+    }
+    assert nearest == {"13a": "A dog runs.", "none": "A dog runs on ."}

@@ -183,3 +183,12 @@ def test_micro_batches_count_by_their_sentences():
     alone = plain.evaluate(inputs, labels, verbose=0)
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
     assert alone < losses[0] <= alone + 2.0
+
+
+def test_a_draw_has_as_many_tokens_as_its_own_target_lets_it():
+    model = made(**SMALL)
+    model.decoder.b.assign(tf.one_hot(END, 10, on_value=-1000.0))  # no draw ends by itself
+    inputs, labels = copies(4)
+    ids = draw_translations(model, inputs["source"], labels, 2, 1.0, SEED).numpy()
+    lengths = np.count_nonzero(labels, axis=1)
+    np.testing.assert_array_equal(np.count_nonzero(ids, axis=1), np.repeat((1.5 * lengths).astype(int) + 10, 2))

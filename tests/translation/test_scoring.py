@@ -140,3 +140,9 @@ def test_a_line_may_be_as_long_as_is_told(monkeypatch):
     monkeypatch.setattr(scoring, "LARGEST", 100)
     (scored,) = score_stream(Scorer(made()), iter(["a"]), iter(["a" * 100]), 2, "f")
     assert scored.tokens > 1
+
+
+def test_lines_are_scored_in_batches_of_the_size_asked_for():
+    sizes = []
+    list(score_stream(Scorer(made()), iter(SOURCES[:5]), iter(TARGETS[:5]), 2, "f", sizes.append))
+    assert sizes == [2, 2, 1]
