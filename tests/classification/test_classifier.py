@@ -285,6 +285,17 @@ def test_terms_of_a_loss_of_sampled_parses():
     assert (int(count), int(rewarded), int(transitions)) == (4, 4, 8)
 
 
+@pytest.mark.parametrize("encoder", ["bag", "spinn-pi-nt", "spinn"])
+def test_a_tree_with_labels_is_not_taken_for_words(encoder):
+    model, line = made(encoder, "sst"), "(3 (2 A) (3 (3 good) (2 film)))"
+    with pytest.raises(UserError, match="^text 2: is a tree with labels; write its words alone"):
+        model.classify(["( a b )", line])
+    assert len(model.classify(["( (3 b) )"])) == 1
+    if encoder == "spinn":
+        with pytest.raises(UserError, match="^standard input, line 1: is a tree with labels"):
+            next(parse_stream(model, [line.encode()], batch_size=1))
+
+
 @pytest.mark.parametrize("encoder", ["spinn", "rl-spinn"])
 def test_a_parser_that_reads_brackets_asks_for_them(encoder):
     model = made(encoder, "listops", brackets_as_words=True)

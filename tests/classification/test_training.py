@@ -148,7 +148,8 @@ def test_initial_models_that_do_not_fit_are_errors(files, tmp_path):
 
     first = f"initial={tmp_path / 'first'}"
     assert "the shape of" in (said := refusal(first, "head_units=9")) and "not (" in said and "--preset" in said
-    assert "first: it has" in refusal(first, "encoder=spinn-pi-nt")
+    said = refusal(first, "encoder=spinn-pi-nt")
+    assert "first: it has" in said and said.endswith("; it has encoder=bag, not spinn-pi-nt")
     assert "there is no such model directory" in refusal(f"initial={tmp_path / 'none'}")
     assert "the word vectors come from initial=" in refusal(first, vectors="vectors.txt")
     (tmp_path / "first" / "config.json").write_text('{"kind": "translator"}')

@@ -58,7 +58,7 @@ def test_train_evaluate_parse(tmp_path, monkeypatch):
 
     scored = ("evaluate-classifier", "--data", paths["dev"], "--model", model)
     figures = json.loads(call(*scored, "--json"))
-    assert np.sum(figures.pop("confusion")) == 9
+    assert np.sum(figures.pop("confusion")) == 9 and figures.pop("labels") == list(TASKS["sst"].labels)
     assert all(0 <= accuracy <= 1 for accuracy in figures.pop("accuracy_by_length").values())
     assert set(figures) == {*("accuracy", "loss", "examples", "examples_per_second", "transition_accuracy", "parse_f1")}
     assert "mcnemar_p  1.0000" in call(*scored, f"{model}/.", "--picture", tmp_path / "confusion.png")

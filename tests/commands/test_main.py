@@ -40,10 +40,12 @@ def test_an_option_of_several_values_may_be_given_several_times():
     parser = CommandParser()
     parser.add_argument("--model", nargs="+")
     parser.add_argument("--seed", type=int)
+    parser.add_argument("--words", type=int, nargs=2)
     work = parser.add_subparsers().add_parser("work")
     work.add_argument("--clients", nargs="+", type=int, default=[1, 8])
     given = parser.parse_args(["--model", "a", "b", "--seed", "1", "--model", "c", "--seed", "2", "work"])
     assert (given.model, given.seed, given.clients) == (["a", "b", "c"], 2, [1, 8])
+    assert parser.parse_args(["--words", "1", "2", "--words", "3", "4", "work"]).words == [3, 4]
     given = parser.parse_args(["work", "--clients", "4", "--clients", "5", "6"])
     assert (given.model, given.clients, work.get_default("clients")) == (None, [4, 5, 6], [1, 8])
 

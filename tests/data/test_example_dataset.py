@@ -114,6 +114,10 @@ def test_broken_trees_are_errors_or_skipped(tmp_path):
         ExampleDataset(TASKS["snli"], path)
     examples = ExampleDataset(TASKS["snli"], path, SentenceReader(broken_trees="skip"))
     assert list(examples) == EXPECTED
+    with pytest.raises(
+        UserError, match="3 trees instead of one: .*; encoders without trees, such as gru, read sentences"
+    ):
+        SentenceReader().read("A dog runs")
     assert str(examples.summary).endswith(f"skipped 1 with a broken tree (first: {path}, line 2)")
 
 

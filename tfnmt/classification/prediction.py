@@ -1,6 +1,7 @@
 """Running a classifier on batches, and on text: labels and parse trees."""
 
 import functools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -8,15 +9,36 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfnmt.classification.configuration import ClassifierConfiguration
 from tfnmt.classification.encoders import ENCODERS
 from tfnmt.configuration import require
 from tfnmt.data.example_batches import sentence_batch
-from tfnmt.data.examples import Sentence, SentenceReader, require_tree, split_words
-from tfnmt.errors import UserError
-from tfnmt.text.brackets import to_brackets
+from tfnmt.data.examples import Sentence, SentenceReader, split_words
+from tfnmt.errors import UserError, errors_in
+from tfnmt.text.brackets import from_brackets, to_brackets
 from tfnmt.text.characters import refuse_surrogates
 
 Batch = dict[str, tf.Tensor]
+
+_LABELLED_TREE = re.compile(r"\s*\([0-4] .*\)\s*$", re.DOTALL)
+
+
+def check_text(configuration: ClassifierConfiguration, text: str) -> None:
+    """Check that a text is what a model of this configuration reads.
+
+    Raises:
+        UserError: there are no words, or no tree where the model needs one, or a tree with labels.
+    """
+    if configuration.reads_phrases and _LABELLED_TREE.match(text):
+        raise UserError("is a tree with labels; write its words alone, or as ( A ( good film ) )")
+    if configuration.needs_brackets:
+        try:
+            from_brackets(text)
+        except UserError as error:
+            reason = "; the model reads brackets as words (brackets_as_words=true), so each text needs them"
+            raise UserError(f"{error}{reason if configuration.brackets_as_words else ''}") from error
+    elif not split_words(text):
+        raise UserError("there are no words")
 
 
 class Predictor:
@@ -78,10 +100,8 @@ class Predictor:
         configuration = self.model.configuration
         reader = SentenceReader(self.model.encoder_spec.needs_parses, brackets_as_words=configuration.brackets_as_words)
         for number, text in enumerate(texts, start=first_number):
-            if configuration.needs_brackets:
-                require_tree(text, f"text {number}")
-            elif not split_words(text):
-                raise UserError(f"text {number}: there are no words")
+            with errors_in(f"text {number}"):
+                check_text(configuration, text)
             yield reader.read(text)
 
     def _run(self, layer: Callable, inputs: Batch) -> Batch:

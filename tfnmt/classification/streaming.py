@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from tfnmt.classification.classifier import Classifier
-from tfnmt.data.examples import require_tree, split_words
+from tfnmt.classification.prediction import check_text
+from tfnmt.data.examples import split_words
 from tfnmt.data.lines import batch_lines, decode_lines
+from tfnmt.errors import errors_in
 from tfnmt.text.unknown_tokens import UnknownTokens
 
 
@@ -22,8 +24,8 @@ def parse_stream(model: Classifier, lines: Iterable[bytes], batch_size: int) -> 
         The tree of each line in binary brackets, in order.
 
     Raises:
-        UserError: the model does not parse, or a line is not UTF-8, or has not the brackets that the model reads; names
-            it. All lines before it are parsed first.
+        UserError: the model does not parse, or a line is not UTF-8 or not what the model reads, see `check_text`;
+            names the line. All lines before it are parsed first.
     """
     model.parse([])  # a model that does not parse says so before input is read
     unknown = UnknownTokens(model.tokenizer)
@@ -34,10 +36,11 @@ def parse_stream(model: Classifier, lines: Iterable[bytes], batch_size: int) -> 
 
 
 def _checked(model, lines):
-    """The lines, each checked for brackets if the model needs them."""
+    """The lines, each checked if it has words."""
     for number, line in enumerate(lines, start=1):
-        if model.configuration.needs_brackets and split_words(line):
-            require_tree(line, f"standard input, line {number:,}")
+        if split_words(line):
+            with errors_in(f"standard input, line {number:,}"):
+                check_text(model.configuration, line)
         yield line
 
 

@@ -48,6 +48,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
             print(f"{name}:", file=output)
         if arguments.json:
             figures[name]["accuracy_by_length"] = {key: value for key, (_, value) in accuracy_by_length(each).items()}
+            figures[name]["labels"] = list(labels)
             figures[name]["confusion"] = confusion_matrix(each, len(labels)).tolist()
         else:
             print_figures(figures[name], False, output)

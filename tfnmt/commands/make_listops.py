@@ -20,7 +20,7 @@ def add_options(parser: CommandParser) -> None:
         default=MAXIMUM_DEPTH - 1,
         metavar="N",
         help="lists within each other at most; 1: lists of digits alone (default: %(default)s, as the official"
-        " generator)",
+        " generator; a digit alone is an expression, too)",
     )
     for name, what, default in (
         ("--arguments", "arguments of a list", f"{ARGUMENTS[0]} {ARGUMENTS[1]}, as the official generator"),

@@ -1,4 +1,7 @@
-"""Parse standard input to standard output: a sentence a line in, its tree in binary brackets out, in order."""
+"""Parse standard input to standard output: a sentence a line in, its tree in binary brackets out, in order.
+
+Brackets in a sentence are left out, and the model finds its own; one with brackets_as_words=true reads and needs them.
+"""
 
 import argparse
 import sys

@@ -63,7 +63,7 @@ class _Store(argparse._StoreAction):
 
     def __call__(self, parser, namespace, values, option_string=None):
         before = getattr(namespace, self.dest)
-        if isinstance(values, list) and before is not self.default:
+        if self.nargs in ("+", "*") and before is not self.default:
             values = [*before, *values]
         setattr(namespace, self.dest, values)
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from tfnmt.classification.classifier import Classifier
+from tfnmt.classification.prediction import check_text
 from tfnmt.classification.streaming import parse_lines
 from tfnmt.corpus.tasks import Task, Work, by_length
 from tfnmt.data.examples import split_words
 from tfnmt.errors import UserError
-from tfnmt.text.brackets import from_brackets
 from tfnmt.training.model_directory import load_model, model_files
 
 _SHARD_BATCHES = 50
@@ -63,8 +63,8 @@ class Parsing(Work):
     def read(self, line: str) -> tuple[str, str | None]:
         """The line, if it has what the model reads."""
         _check_words(line, self.task.maximum_words)
-        if self.model.configuration.needs_brackets and split_words(line):
-            from_brackets(line)
+        if split_words(line):
+            check_text(self.model.configuration, line)
         return line, None
 
     def write(self, texts: Sequence[str], first: int) -> list[str]:
@@ -93,8 +93,7 @@ class Classifying(Work):
             if not split_words(sentence):
                 raise UserError("a sentence without words")
             _check_words(sentence, self.task.maximum_words)
-            if self.model.configuration.needs_brackets:
-                from_brackets(sentence)
+            check_text(self.model.configuration, sentence)
         return line, None
 
     def write(self, texts: Sequence[str], first: int) -> list[str]:

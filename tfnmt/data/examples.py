@@ -65,19 +65,9 @@ class SentenceReader(NamedTuple):
             if self.broken_trees == "skip":
                 raise SkippedExampleError("with a broken tree") from error
             advice = "--set broken_trees=skip (to evaluate: --broken-trees skip) leaves such examples out"
+            if "(" not in text:
+                advice = "encoders without trees, such as gru, read sentences without brackets"
             raise UserError(f"{error}; {advice}") from error
-
-
-def require_tree(text: str, place: str) -> None:
-    """Check that a text is one binary tree in brackets.
-
-    Raises:
-        UserError: it is none; begins with `place`.
-    """
-    try:
-        from_brackets(text)
-    except UserError as error:
-        raise UserError(f"{place}: {error}") from error
 
 
 def split_words(text: str) -> list[str]:

@@ -153,6 +153,10 @@ def copy_weights(initial: keras.Model, model: keras.Model, directory: str | None
         UserError: the weights differ in number or shape; names the first that does.
     """
     advice = f"--config {directory}/{CONFIGURATION} makes the same, as do its --preset and --set"
+    for key in ("task", "encoder"):
+        before, now = (getattr(each.configuration, key, None) for each in (initial, model))
+        if before != now:
+            advice = f"it has {key}={before}, not {now}"
     new, old = _kept_weights(model), _kept_weights(initial)
     if len(new) != len(old):
         raise UserError(f"{directory}: it has {len(old)} arrays of weights, the model to train {len(new)}; {advice}")
