@@ -58,11 +58,11 @@ def made(encoder, task, **options):
         ("gru", "logic", {"brackets_as_words": True}),
         ("cnn", "listops", {}),
         ("spinn-pi-nt", "snli", {"projection": 8, "brackets_as_words": True}),
-        ("spinn", "sick", {"pair_attention": True}),
+        pytest.param("spinn", "sick", {"pair_attention": True}, marks=pytest.mark.slow),
         ("spinn-pi", "sst", {}),
-        ("spinn", "logic", {"brackets_as_words": True}),
+        pytest.param("spinn", "logic", {"brackets_as_words": True}, marks=pytest.mark.slow),
         ("spinn", "logic", BRACKETS_FOR_THE_TRACKER),
-        ("rl-spinn", "listops", {}),
+        pytest.param("rl-spinn", "listops", {}, marks=pytest.mark.slow),
     ],
 )
 def test_signatures_give_what_the_model_gives(encoder, task, options):
@@ -175,6 +175,7 @@ def test_first_and_second_texts_must_be_as_many(exported):
         signature(first=tf.constant(TREES[:3]), second=tf.constant(TREES[:1]))
 
 
+@pytest.mark.slow
 def test_every_operation_is_one_that_the_stock_server_links(exported):
     allowed = TEXT_OPERATIONS | set(CORE_OPERATIONS.split()) | set(MORE_OPERATIONS.split())
     assert operations(saved_graphs(exported).graph_def) - allowed == set()

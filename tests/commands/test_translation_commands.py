@@ -513,6 +513,7 @@ def test_steps_are_profiled_for_tensorboard(tmp_path):
         call("train-translator", "--output", tmp_path / "never", "--profile-steps", "2-30", "--no-board")
 
 
+@pytest.mark.slow
 def test_evaluation_has_the_options_asked_for(tmp_path, monkeypatch):
     asked, module = [], "tfnmt.translation.evaluation"
     monkeypatch.setattr(tfnmt, "load", lambda *_: None)

@@ -48,6 +48,7 @@ def asked(monkeypatch):
     return ask
 
 
+@pytest.mark.slow
 def test_export(small_model, tmp_path):
     model = small_model
     directory = tmp_path / "model"

@@ -199,6 +199,7 @@ def test_a_signal_that_comes_while_processes_agree_counts_after_the_next_batch(t
     assert checkpoint_names(tmp_path / "checkpoints")[0] == "step-3"
 
 
+@pytest.mark.slow
 def test_several_processes_stop_at_the_last_step_within_an_epoch_as_one_does(tmp_path):
     several = Replicas()
     several.processes = 2
@@ -296,6 +297,7 @@ def test_a_terminal_shows_how_far_an_epoch_is(tmp_path, monkeypatch, capsys, log
     assert stream.getvalue().endswith("\r\x1b[K"), "at the end, nothing of it is left"
 
 
+@pytest.mark.slow
 def test_long_epochs_are_followed_in_the_log(tmp_path, monkeypatch, logged):
     """Where each batch takes six seconds: every ten seconds."""
     ticks = itertools.count(0, 6)
@@ -350,6 +352,7 @@ def test_best_weights_that_are_not_whole_are_written_anew(problem, tmp_path, log
     assert f"{path} {problem}: the best weights from here on are kept" in logged()
 
 
+@pytest.mark.slow
 def test_steps_that_were_done_already_are_scored(tmp_path):
     """As those of a run that had so many from its start; an epoch before has been scored."""
     start(tmp_path / "alone", epochs=9, steps=12)
