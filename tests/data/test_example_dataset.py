@@ -162,6 +162,7 @@ def test_long_examples_are_skipped(tmp_path):
         ("snli", "a.txt", ["\t".join(COLUMNS)], "no examples to use: no lines, or a header alone"),
         ("logic", "train1", ["=\ta"], "line 1: 2 columns instead of 3"),
         ("sst", "dev.txt", ["(5 good)"], "line 1: the label '5' is not one of 0, 1, 2, 3, 4"),
+        ("sst", "dev.txt", ["good"], "line 1: the word 'good' has no label.*; --set broken_trees=skip"),
         ("sst", "dev.txt", ["(2 (2 a) (12 b))"], "line 1: the label '12' is not one of 0, 1, 2, 3, 4"),
         ("sst", "dev.txt", ["(2 good)", "(2 a b)"], "line 2: 'b' has no label|line 2: the word 'b' has no label"),
         ("listops", "a.tsv", ["10\t1"], "line 1: a line must be a digit TAB an expression"),

@@ -51,11 +51,11 @@ class SentenceReader(NamedTuple):
         words = split_words(text)
         if not words:
             raise SkippedExampleError("empty")
-        rewritten = brackets_as_words(text) if self.brackets_as_words else text
-        if not self.parses:
-            return Sentence(words if rewritten is text else split_words(rewritten))
-        parsed = self.parse(from_brackets, text)
-        return Sentence(*(parsed if rewritten is text else from_brackets(rewritten)))
+        words, transitions = self.parse(from_brackets, text) if self.parses else (words, None)
+        if self.brackets_as_words:
+            text = brackets_as_words(text)
+            words, transitions = from_brackets(text) if self.parses else (split_words(text), None)
+        return Sentence(words, transitions)
 
     def parse(self, parser: Callable[[str], Parsed], text: str) -> Parsed:
         """`parser(text)`. A `UserError` that it raises is handled as `broken_trees` says; see `read`."""
@@ -65,7 +65,7 @@ class SentenceReader(NamedTuple):
             if self.broken_trees == "skip":
                 raise SkippedExampleError("with a broken tree") from error
             advice = "--set broken_trees=skip (to evaluate: --broken-trees skip) leaves such examples out"
-            if "(" not in text:
+            if parser is from_brackets and "(" not in text:  # and not SST, whose labels are on a tree
                 advice = "encoders without trees, such as gru, read sentences without brackets"
             raise UserError(f"{error}; {advice}") from error
 
