@@ -1,5 +1,6 @@
 """What a function computes, operation by operation, when it runs eagerly."""
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -20,23 +21,29 @@ def multiplications(function: Callable[[], object]) -> int:
 
 
 def _sum_over_operations(function, count):
-    total = 0
-
-    def add(operation, inputs, attributes, outputs, name=None, graph=None):
-        nonlocal total
-        if graph is None:  # else it is only being traced
-            total += count(operation, inputs, outputs)
-
-    op_callbacks.add_op_callback(add)
-    try:
+    counts = []
+    with _watched(lambda *operation: counts.append(count(*operation))):
         function()
+    return sum(counts)
+
+
+@contextlib.contextmanager
+def _watched(see):
+    """Within the block, `see(name, inputs, outputs)` is called after each operation that runs."""
+
+    def callback(operation, inputs, attributes, outputs, name=None, graph=None):
+        if graph is None:  # else it is only being traced
+            see(tf.compat.as_str(operation), inputs, outputs)
+
+    op_callbacks.add_op_callback(callback)
+    try:
+        yield
     finally:
-        op_callbacks.remove_op_callback(add)
-    return total
+        op_callbacks.remove_op_callback(callback)
 
 
-def _of_matrix_product(operation: str | bytes, inputs: Sequence[tf.Tensor], outputs: Sequence[tf.Tensor]) -> int:
-    if tf.compat.as_str(operation) not in ("MatMul", "BatchMatMul", "BatchMatMulV2"):
+def _of_matrix_product(name: str, inputs: Sequence[tf.Tensor], outputs: Sequence[tf.Tensor]) -> int:
+    if name not in ("MatMul", "BatchMatMul", "BatchMatMulV2"):
         return 0
     return int(tf.size(inputs[0])) * outputs[0].shape[-1]  # [..., m, k] × [..., k, n]: m · k · n
 
@@ -53,16 +60,8 @@ class Operation(NamedTuple):
 def recorded_operations(function: Callable[[], object]) -> list[Operation]:
     """The operations that a function runs, in their order. The tensors are kept, so that their `id`s stay theirs."""
     found = []
-
-    def add(operation, inputs, attributes, outputs, name=None, graph=None):
-        if graph is None:
-            found.append(Operation(tf.compat.as_str(operation), tuple(inputs), tuple(outputs)))
-
-    op_callbacks.add_op_callback(add)
-    try:
+    with _watched(lambda name, inputs, outputs: found.append(Operation(name, tuple(inputs), tuple(outputs)))):
         function()
-    finally:
-        op_callbacks.remove_op_callback(add)
     return found
 
 

@@ -23,7 +23,7 @@ def write_records(directory, pairs, tokenizers, shard_pairs=1000, text=None, **f
     if filters.drop_duplicates:
         find_duplicates(parts, names, 0, 1)
     for place, name in enumerate(names):
-        write_shard(directory, parts, name, place, tokenizers, filters.drop_duplicates)
+        write_shard(directory, parts, name, place, tokenizers)
     for name, tokenizer in zip(("source", "target"), tokenizers, strict=True):
         for file, content in tokenizer.files(name).items():
             (directory / file).write_bytes(content)

@@ -5,7 +5,7 @@ from itertools import islice
 
 from tfnmt.classification.classifier import Classifier
 from tfnmt.classification.presets import CLASSIFIER_PRESETS, ClassifierPreset
-from tfnmt.data.example_batches import sentence_batch
+from tfnmt.data.example_batches import sentence_batch, sentences_of
 from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.text.brackets import to_brackets
 from tfnmt.training.model_card import SAMPLES, ModelCard, shortened
@@ -46,8 +46,7 @@ def model_card(
 
 def _samples(model, dev_examples):
     examples = list(islice(dev_examples, SAMPLES))
-    sides = list(zip(*(example.sentences for example in examples), strict=True))
-    sentences = [sentence for side in sides for sentence in side]
+    sentences = sentences_of(examples)
     predictions = model.predict_on_batch(sentence_batch(sentences, model.tokenizer))
     trees = predictions.get("transitions") if model.encoder_spec.predicts_parses else None
     texts = [

@@ -92,6 +92,12 @@ def shuffled_groups(
     return groups[:batches]
 
 
+def sentences_of(examples: Sequence[Example]) -> list[Sentence]:
+    """The sentences of examples; of pairs, all first ones before all second ones."""
+    sides = zip(*(example.sentences for example in examples), strict=True)
+    return [sentence for side in sides for sentence in side]
+
+
 def sentence_batch(sentences: Sequence[Sentence], tokenizer: WordTokenizer) -> dict[str, tf.Tensor]:
     """The inputs for these sentences, in their order, as described above."""
     return _encoded(_sentence_arrays(sentences), tokenizer)
@@ -115,8 +121,7 @@ def _batches(
 
 def example_arrays(examples: list[Example]) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """A batch as described above, except that the words are text: "words" object [sentences]."""
-    sides = zip(*(example.sentences for example in examples), strict=True)
-    inputs = _sentence_arrays([sentence for side in sides for sentence in side])
+    inputs = _sentence_arrays(sentences_of(examples))
     if examples[0].phrase_labels is None:
         return inputs, np.array([example.label for example in examples], np.int32)
     return inputs, pad_sequences([example.phrase_labels or [] for example in examples], padding="post", value=NO_LABEL)

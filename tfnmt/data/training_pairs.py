@@ -3,8 +3,8 @@
 Elsewhere, `TrainingPairs` stands for either.
 """
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import tensorflow as tf
@@ -67,11 +67,9 @@ def check_sampling(
     require_subwords(tokenizers, alpha)
 
 
-@contextlib.contextmanager
-def reading(pairs: TrainingPairs) -> Iterator[None]:
-    """Within the block, `UserError` names the shard of records that cannot be read."""
-    with pairs.broken_shards_named() if isinstance(pairs, ParallelRecords) else contextlib.nullcontext():
-        yield
+def reading(pairs: TrainingPairs) -> AbstractContextManager[None]:
+    """A context in which `UserError` names the shard of records that cannot be read."""
+    return pairs.broken_shards_named() if isinstance(pairs, ParallelRecords) else nullcontext()
 
 
 def count(

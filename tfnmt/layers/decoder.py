@@ -108,8 +108,7 @@ class Decoder(keras.layers.Layer):
             keras.layers.Dense(units, "tanh", name=f"z_0_{i}", dtype=self.dtype_policy.name) for i in range(count)
         ]
         if deep_output:
-            size = output_units or embedding_size
-            self.readout = DeepOutput(size, output_activation, name="readout", dtype=self.dtype_policy.name)
+            self.readout = DeepOutput(readout_size, output_activation, name="readout", dtype=self.dtype_policy.name)
         self.readout_size = readout_size
         self.attend_first = attend_first
         self.input_feeding = input_feeding

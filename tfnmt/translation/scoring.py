@@ -21,12 +21,11 @@ from tfnmt.text.tokenizers import PADDING
 from tfnmt.training.losses import word_losses
 from tfnmt.translation.alignment import word_indices
 from tfnmt.translation.ensemble import Ensemble, as_ensemble
+from tfnmt.translation.streaming import WINDOW
 
 if TYPE_CHECKING:
     from tfnmt.translation.translator import Translator
 
-WINDOW = 50
-"""Batches read ahead, so that translations of similar length can be scored together."""
 LARGEST = 20_000
 """Characters in a batch of translations, with padding, at most: the logits of so many tokens must fit in memory."""
 

@@ -18,15 +18,12 @@ def sentence_bleu(hypotheses: tf.Tensor, references: tf.Tensor) -> tf.Tensor:
         float32 [rows], from 0 to 1; 0 where either has no word.
     """
     lengths = [tf.cast(tf.math.count_nonzero(words, axis=1), tf.float32) for words in (hypotheses, references)]
-    equal = {
-        "own": _equal(hypotheses, hypotheses),
-        "reference": _equal(hypotheses, references),
-    }
-    own, reference = equal["own"], equal["reference"]
+    own_words, reference_words = _equal(hypotheses, hypotheses), _equal(hypotheses, references)
+    own, reference = own_words, reference_words
     log_precisions = []
     for n in range(1, ORDERS + 1):
         if n > 1:  # an n-gram is equal to another where the shorter one is, and their last words are
-            own, reference = _longer(own, equal["own"], n), _longer(reference, equal["reference"], n)
+            own, reference = _longer(own, own_words, n), _longer(reference, reference_words, n)
         matches = tf.cast(_clipped_matches(own, reference), tf.float32)
         total = tf.maximum(lengths[0] - (n - 1), 0.0)
         smoothing = 0.0 if n == 1 else 1.0

@@ -16,7 +16,7 @@ from tfnmt.translation.searcher import Searcher
 logger = logging.getLogger(__name__)
 
 WINDOW = 50
-"""Batches read ahead, so that sentences of similar length can be translated together."""
+"""Batches read ahead, so that sentences of similar length can be translated, or scored, together."""
 
 
 def translate_stream(

@@ -41,10 +41,9 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     import dataclasses
 
-    import tensorflow as tf
-
     from tfnmt.inspection.figures import save
     from tfnmt_programs.benchmarks.peer_process import require_module
+    from tfnmt_programs.commands.benchmarks.options import set_threads
     from tfnmt_programs.graphs.cases import make_cases
     from tfnmt_programs.graphs.comparison import compare
     from tfnmt_programs.graphs.pictures import draw_static_and_by_run, draw_times
@@ -57,8 +56,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         with errors_in("--peer-python"):
             require_module(arguments.peer_python, "torch")  # before anything is measured
 
-    tf.config.threading.set_intra_op_parallelism_threads(arguments.threads)
-    tf.config.threading.set_inter_op_parallelism_threads(arguments.threads)
+    set_threads(arguments.threads, arguments.threads)
 
     directory = Path(arguments.output)
     directory.mkdir(parents=True, exist_ok=True)

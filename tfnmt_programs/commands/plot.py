@@ -3,9 +3,10 @@
 import argparse
 from typing import TextIO
 
-from tfnmt.commands.parser import CommandParser, picture, positive
+from tfnmt.commands.parser import CommandParser, positive
 from tfnmt.commands.search_options import add_bleu_tokenize
 from tfnmt.errors import UserError
+from tfnmt_programs.commands.figure_parser import add_figure
 from tfnmt_programs.commands.post_figures import add_post_figures
 from tfnmt_programs.commands.summary_figures import add_summary_figures
 
@@ -26,17 +27,8 @@ def add_options(parser: CommandParser) -> None:
         add_growth,
     ):
         add(figures)
-    add_summary_figures(figures, add_figure)
-    add_post_figures(figures, add_figure)
-
-
-def add_figure(figures, name, draw, meaning, endings=(".png", ".svg")):
-    """A figure's own options; `draw(arguments, output)` makes it."""
-    figure = figures.add_parser(name, help=meaning, description=f"{meaning[0].upper()}{meaning[1:]}.")
-    told = f"the picture, {' or '.join(endings)}"
-    figure.add_argument("--output", type=picture(*endings), required=True, metavar="F", help=told)
-    figure.set_defaults(draw=draw)
-    return figure
+    add_summary_figures(figures)
+    add_post_figures(figures)
 
 
 def add_length(figures):

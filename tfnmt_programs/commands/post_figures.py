@@ -1,7 +1,9 @@
 """Figures of the posts that need no trained model: what `tfnmt plot` draws beside those of `plot.py`."""
 
+from tfnmt_programs.commands.figure_parser import add_figure
 
-def add_post_figures(figures, add_figure):
+
+def add_post_figures(figures):
     """Add them to the figures of `tfnmt plot`."""
     meaning = "optimizers at a saddle point, which move in a .gif"
     add_figure(figures, "saddle", draw_saddle, meaning, (".png", ".svg", ".gif"))

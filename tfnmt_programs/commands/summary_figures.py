@@ -1,9 +1,10 @@
 """Figures of a translator's summary vectors: what `tfnmt plot` draws for the post's Figure 6."""
 
 from tfnmt.commands.figures import print_figures
+from tfnmt_programs.commands.figure_parser import add_figure
 
 
-def add_summary_figures(figures, add_figure):
+def add_summary_figures(figures):
     """Add them to the figures of `tfnmt plot`."""
     pca = add_figure(figures, "pca", draw_pca, "a translator's summary vectors of paraphrases, in two dimensions")
     pca.add_argument(

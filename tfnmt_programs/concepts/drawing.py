@@ -17,10 +17,10 @@ def show_map(axes: Axes, values: np.ndarray, title: str, signed: bool = False) -
     axes.set_yticks([])
 
 
-def write_values(axes: Axes, values: np.ndarray, fontsize: float = 10, color: str = "black") -> None:
+def write_values(axes: Axes, values: np.ndarray) -> None:
     """Each number in its cell, over `show_map`."""
     for (row, column), value in np.ndenumerate(values):
-        axes.text(column, row, f"{value:g}", ha="center", va="center", fontsize=fontsize, color=color)
+        axes.text(column, row, f"{value:g}", ha="center", va="center", fontsize=10)
 
 
 def house(size: int = 128) -> np.ndarray:

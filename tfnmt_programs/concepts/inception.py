@@ -15,6 +15,8 @@ from tfnmt_programs.measuring import least_seconds
 
 SIZE, MAPS, REDUCED = 28, 192, 64
 """192 feature maps of 28×28, reduced to 64: the post's example."""
+LARGE = 5
+"""Rows and columns of its large kernels."""
 
 BRANCHES = (
     (("1 × 1", 64),),
@@ -30,14 +32,14 @@ def multiplications(size: int, maps: int, kernels: int, kernel_size: int) -> int
     return size**2 * kernel_size**2 * maps * kernels
 
 
-def directly(kernel_size: int = 5) -> int:
+def directly() -> int:
     """Multiplications of 64 large kernels on all 192 maps."""
-    return multiplications(SIZE, MAPS, REDUCED, kernel_size)
+    return multiplications(SIZE, MAPS, REDUCED, LARGE)
 
 
-def reduced_first(kernel_size: int = 5) -> tuple[int, int]:
+def reduced_first() -> tuple[int, int]:
     """Of the 1×1 kernels that make 64 maps of all, and of the large kernels on those."""
-    return multiplications(SIZE, MAPS, REDUCED, 1), multiplications(SIZE, REDUCED, REDUCED, kernel_size)
+    return multiplications(SIZE, MAPS, REDUCED, 1), multiplications(SIZE, REDUCED, REDUCED, LARGE)
 
 
 def inception_module(maps: int, branches: Sequence[Sequence[tuple[str, int | None]]] = BRANCHES) -> keras.Model:
@@ -55,22 +57,22 @@ def inception_module(maps: int, branches: Sequence[Sequence[tuple[str, int | Non
     return keras.Model(inputs, keras.layers.Concatenate()(outputs))
 
 
-def measured_ratio(kernel_size: int = 5, times: int = 5) -> float:
+def measured_ratio() -> float:
     """How many times as long the large kernels take on all maps as behind the 1×1 reduction, on this machine."""
     options = {"padding": "same", "use_bias": False}
-    reduction = [keras.layers.Conv2D(REDUCED, 1, **options), keras.layers.Conv2D(REDUCED, kernel_size, **options)]
+    reduction = [keras.layers.Conv2D(REDUCED, 1, **options), keras.layers.Conv2D(REDUCED, LARGE, **options)]
     x = tf.random.stateless_normal([8, SIZE, SIZE, MAPS], seed=[1, 1])
-    return _seconds([keras.layers.Conv2D(REDUCED, kernel_size, **options)], x, times) / _seconds(reduction, x, times)
+    return _seconds([keras.layers.Conv2D(REDUCED, LARGE, **options)], x) / _seconds(reduction, x)
 
 
-def _seconds(layers, x, times):
+def _seconds(layers, x):
     @tf.function
     def run(x):
         for layer in layers:
             x = layer(x)
         return x
 
-    return least_seconds(lambda: run(x), times)
+    return least_seconds(lambda: run(x), times=5)
 
 
 def show() -> tuple[Figure, str]:

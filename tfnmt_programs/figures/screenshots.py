@@ -97,11 +97,11 @@ def save_screenshot(browser: Chrome, path: str | Path) -> None:
     _settled(browser).quantize(COLORS, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
-def _settled(browser: Any, seconds: float = 2.0, longest: float = 15.0) -> Image.Image:
-    """The page's picture, when it has not changed for so long, or (the projector turns) after the longest time."""
-    end = time.monotonic() + longest
+def _settled(browser: Any) -> Image.Image:
+    """The page's picture, when it has not changed for 2 seconds, or (the projector turns) after 15."""
+    end = time.monotonic() + 15.0
     before, since = _picture(browser), time.monotonic()
-    while time.monotonic() < min(end, since + seconds):
+    while time.monotonic() < min(end, since + 2.0):
         time.sleep(0.3)
         now = _picture(browser)
         if not np.array_equal(now, before):

@@ -51,8 +51,7 @@ class Walk:
     @property
     def p(self) -> np.ndarray:
         """The softmax of the scores."""
-        powers = np.exp(self.scores - self.scores.max(axis=1, keepdims=True))
-        return powers / powers.sum(axis=1, keepdims=True)
+        return tf.nn.softmax(self.scores).numpy()
 
 
 def walk(model: Translator, sentence: str = SENTENCE, longest: int = 30) -> Walk:

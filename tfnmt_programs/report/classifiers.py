@@ -5,11 +5,12 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import tensorflow as tf
 
 import tfnmt
 from tfnmt.classification.evaluation import evaluate_classifier, evaluation_dataset
 from tfnmt.classification.outcomes import accuracy_by_length, confusion_matrix
-from tfnmt.data.example_batches import sentence_batch
+from tfnmt.data.example_batches import sentence_batch, sentences_of
 from tfnmt.data.examples import Example
 from tfnmt.inspection.confusion import draw_confusion
 from tfnmt.inspection.trees import draw_trees
@@ -79,11 +80,8 @@ def probabilities(model: tfnmt.Classifier, examples: Sequence[Example], batch_si
     """The probability of every label of each example, float [examples, labels]."""
     parts = []
     for first in range(0, len(examples), batch_size):
-        sides = zip(*(example.sentences for example in examples[first : first + batch_size]), strict=True)
-        inputs = sentence_batch([sentence for side in sides for sentence in side], model.tokenizer)
-        logits = model.predict_on_batch(inputs)["logits"]
-        exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
-        parts.append(exponentials / exponentials.sum(axis=-1, keepdims=True))
+        inputs = sentence_batch(sentences_of(examples[first : first + batch_size]), model.tokenizer)
+        parts.append(tf.nn.softmax(model.predict_on_batch(inputs)["logits"]).numpy())
     return np.concatenate(parts)
 
 

@@ -121,7 +121,8 @@ def _disturbed(start, command, kind, wait, generator, ends_within):
             status = process.wait(wait)
         except subprocess.TimeoutExpired:
             return disturb(process, kind, generator, ends_within)
-        return _check_end(command, status)
+        _check_end(command, status)
+        return False
 
 
 def _finish(start, command):
@@ -135,7 +136,6 @@ def _finish(start, command):
 def _check_end(command, status):
     if status != 0:
         raise UserError(f"{' '.join(command)}: ended by itself, with status {status}")
-    return False
 
 
 def _started(command):

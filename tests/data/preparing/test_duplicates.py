@@ -57,9 +57,9 @@ def test_a_sample_has_no_pair_twice_and_about_the_share_asked_for(tmp_path):
     find_duplicates(tmp_path, [name], 0, 1)
     different = len(set(pairs))
     assert count_duplicates(tmp_path) == len(pairs) - different
-    whole = sample_of_part(tmp_path, name, 0, True, 1.0, 1)
+    whole = sample_of_part(tmp_path, name, 0, 1.0, 1)
     assert len(whole) == different == len(set(whole["source"].to_pylist()))
-    some = sample_of_part(tmp_path, name, 0, True, 0.25, 1)["source"].to_pylist()
+    some = sample_of_part(tmp_path, name, 0, 0.25, 1)["source"].to_pylist()
     assert abs(len(some) - different / 4) < 4 * np.sqrt(different / 4)
     assert set(some) < set(whole["source"].to_pylist())
 
@@ -68,7 +68,7 @@ def test_where_duplicates_stay_a_sample_has_them_as_often_as_the_corpus(tmp_path
     """And not all copies of a few pairs."""
     pairs = [("often", "oft")] * 1000 + [(f"word {n}", "Wort") for n in range(1000)]
     name = write(tmp_path, 0, pairs)
-    draws = [sample_of_part(tmp_path, name, 0, False, 0.2, seed)["source"].to_pylist() for seed in (1, 1, 2)]
+    draws = [sample_of_part(tmp_path, name, 0, 0.2, seed)["source"].to_pylist() for seed in (1, 1, 2)]
     assert draws[0] == draws[1] != draws[2]
     often = draws[0].count("often")
     assert abs(often - 200) < 50 and abs(len(draws[0]) - often - 200) < 50

@@ -73,10 +73,8 @@ def mark_duplicates(ray: ModuleType, parts: Path, names: Sequence[str], pairs: i
     _log(rows.map(find, num_cpus=1).iter_rows(), "finding duplicates", pairs // ranges * len(left))
 
 
-def write_sample(
-    ray: ModuleType, parts: Path, names: Sequence[str], unique: bool, share: float, seed: int
-) -> tuple[Path, Path]:
-    """Pass 3: write a share of the pairs, if `unique` of those that are no duplicates, in the order of the corpus.
+def write_sample(ray: ModuleType, parts: Path, names: Sequence[str], share: float, seed: int) -> tuple[Path, Path]:
+    """Pass 3: write a share of the pairs that are no duplicates, in the order of the corpus.
 
     Returns:
         The files of both sides.
@@ -86,7 +84,7 @@ def write_sample(
         return source, target
 
     def draw(row: dict[str, Any]) -> dict[str, Any]:
-        table = sample_of_part(parts, names[row["place"]], row["place"], unique, share, seed)
+        table = sample_of_part(parts, names[row["place"]], row["place"], share, seed)
         sides = {side: "".join(f"{line}\n" for line in table[side].to_pylist()) for side in ("source", "target")}
         return sides | {"pairs": len(table)}
 
@@ -105,9 +103,7 @@ def write_sample(
     return source, target
 
 
-def encode_parts(
-    ray: ModuleType, directory: Path, parts: Path, names: Sequence[str], pairs: int, unique: bool, joint: bool
-) -> None:
+def encode_parts(ray: ModuleType, directory: Path, parts: Path, names: Sequence[str], pairs: int, joint: bool) -> None:
     """Pass 4: write the shards of all parts, of so many pairs, with the tokenizers in a directory, by a process for
     each processor."""
     left = [place for place, name in enumerate(names) if not (directory / f"{name}.json").exists()]
@@ -116,16 +112,16 @@ def encode_parts(
     rows = ray.data.from_items(
         [{"place": place, "name": names[place]} for place in left], override_num_blocks=len(left)
     )
-    written = rows.map(functools.partial(_encode, directory, parts, unique, joint), num_cpus=1)
+    written = rows.map(functools.partial(_encode, directory, parts, joint), num_cpus=1)
     _log(written.iter_rows(), "encoding", pairs * len(left) // len(names))
 
 
-def _encode(directory: Path, parts: Path, unique: bool, joint: bool, row: dict[str, Any]) -> dict[str, Any]:
+def _encode(directory: Path, parts: Path, joint: bool, row: dict[str, Any]) -> dict[str, Any]:
     """Write a shard; returns the number of its pairs."""
     from tfnmt.data.preparing.shards import write_shard
 
     tokenizers = _tokenizers(directory, joint)
-    return {"pairs": write_shard(directory, parts, row["name"], row["place"], tokenizers, unique)}
+    return {"pairs": write_shard(directory, parts, row["name"], row["place"], tokenizers)}
 
 
 @functools.cache

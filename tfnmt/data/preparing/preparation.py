@@ -102,7 +102,7 @@ def _begin(directory, inputs, preparation, tokenizers) -> bool:
 
 
 def _write(ray, directory, inputs, preparation, tokenizers):
-    parts, unique = directory / PARTS, preparation.filters.drop_duplicates
+    parts = directory / PARTS
     parts.mkdir(exist_ok=True)
     passes.filter_inputs(ray, inputs, parts, preparation.filters, preparation.shards.shard_pairs)
     filtered = filtered_parts(parts)
@@ -110,12 +110,12 @@ def _write(ray, directory, inputs, preparation, tokenizers):
     kept = sum(part["dropped"].get("kept", {"pairs": 0})["pairs"] for part in filtered)
     if not kept:
         raise UserError(f"{directory}: no pair is left; {PARTS}/*.json there say why")
-    if unique:
+    if preparation.filters.drop_duplicates:
         passes.mark_duplicates(ray, parts, names, kept)
     different = kept - count_duplicates(parts)
     _write_tokenizers(ray, directory, names, different, preparation, tokenizers)
     joint = preparation.text.joint_vocabulary
-    passes.encode_parts(ray, directory, parts, names, kept, unique, joint)
+    passes.encode_parts(ray, directory, parts, names, kept, joint)
     write_index(directory, parts, inputs, preparation.text)
 
 
@@ -123,12 +123,12 @@ def _write_tokenizers(ray, directory, names, pairs, preparation, tokenizers):
     if (directory / "target.json").exists():
         return
     if tokenizers is None:
-        unique, shards = preparation.filters.drop_duplicates, preparation.shards
+        shards = preparation.shards
         share = min(1.0, shards.sample_pairs / pairs)
-        sample = passes.write_sample(ray, directory / PARTS, names, unique, share, shards.seed)
+        sample = passes.write_sample(ray, directory / PARTS, names, share, shards.seed)
         with log_waiting("learning the vocabulary"):
             sides = (read_lines(path) for path in sample)
-            tokenizers = make_tokenizers(preparation.text, *sides, preparation.shards.seed)
+            tokenizers = make_tokenizers(preparation.text, *sides, shards.seed)
     for name, tokenizer in zip(("source", "target"), tokenizers, strict=True):
         for file, content in tokenizer.files(name).items():
             write_file(directory / file, content)

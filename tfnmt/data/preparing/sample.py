@@ -9,14 +9,13 @@ from tfnmt.data.preparing.duplicates import read_duplicates
 from tfnmt.data.preparing.parts import read_part
 
 
-def sample_of_part(directory: Path, name: str, place: int, unique: bool, share: float, seed: int) -> pa.Table:
-    """The pairs of a part that belong to a sample.
+def sample_of_part(directory: Path, name: str, place: int, share: float, seed: int) -> pa.Table:
+    """The pairs of a part that belong to a sample, those that are duplicates left out.
 
     Args:
         directory: of the parts.
         name: of the part.
         place: of the part among all.
-        unique: whether duplicates are left out.
         share: of the pairs that the sample is to have, from 0 to 1.
         seed: of the draw; each part has its own numbers.
 
@@ -25,6 +24,5 @@ def sample_of_part(directory: Path, name: str, place: int, unique: bool, share: 
     """
     table = read_part(directory, name)
     rows = np.flatnonzero(np.random.default_rng([seed, place]).random(len(table)) < share)
-    if unique:
-        rows = np.setdiff1d(rows, read_duplicates(directory, place), assume_unique=True)
+    rows = np.setdiff1d(rows, read_duplicates(directory, place), assume_unique=True)
     return table.take(pa.array(rows))

@@ -20,10 +20,8 @@ from tfnmt.text.tokenizers import Tokenizer
 _ENCODED_AT_ONCE = 2048
 
 
-def write_shard(
-    directory: Path, parts: Path, name: str, place: int, tokenizers: tuple[Tokenizer, Tokenizer], unique: bool
-) -> int:
-    """Encode a filtered part as NAME.tfrecord, and write NAME.json; returns the number of pairs.
+def write_shard(directory: Path, parts: Path, name: str, place: int, tokenizers: tuple[Tokenizer, Tokenizer]) -> int:
+    """Encode a filtered part, but its duplicates, as NAME.tfrecord, and write NAME.json; returns the number of pairs.
 
     NAME.json has "name", "pairs", "bytes", "blake2b", "duplicates" (pairs that were left out) and "lengths": for each
     combination of lengths that occurs [source length, target length, pairs, the first such record, from 0].
@@ -33,12 +31,9 @@ def write_shard(
         parts: the directory of the parts.
         name, place: of the part, and its place among all.
         tokenizers: of both sides.
-        unique: whether duplicates are left out.
     """
     table = read_part(parts, name)
-    rows = np.arange(len(table))
-    if unique:
-        rows = np.setdiff1d(rows, read_duplicates(parts, place), assume_unique=True)
+    rows = np.setdiff1d(np.arange(len(table)), read_duplicates(parts, place), assume_unique=True)
     counts: Counter[tuple[int, int]] = Counter()
     firsts: dict[tuple[int, int], int] = {}
     path = directory / f"{name}.tfrecord"

@@ -143,20 +143,7 @@ def draw_lines(
         UserError: no new expression was found, or none has so many words; more than `MAXIMUM_WORDS` or `MAXIMUM_LEVELS`
             are asked for, expressions have more words on average, or counting those of so many words takes too long.
     """
-    if levels > MAXIMUM_LEVELS:
-        raise UserError(f"{levels:,} levels: at most {MAXIMUM_LEVELS:,} can be asked for")
-    if words and words[1] > MAXIMUM_WORDS:
-        raise UserError(f"expressions of {words[1]:,} words: at most {MAXIMUM_WORDS:,} can be asked for")
-    if words and min(arguments[1], words[1]) * (levels + 1) * words[1] ** 2 > _LARGEST_COUNT:
-        raise UserError(
-            f"expressions of {words[1]:,} words, in {levels:,} levels of up to {arguments[1]:,} arguments: counting"
-            " them takes too long; ask for less of one of these"
-        )
-    if not words and _mean_words(arguments, levels) > MAXIMUM_WORDS:  # some are far longer, and would fill the memory
-        raise UserError(
-            f"lists of {arguments[0]:,} to {arguments[1]:,} arguments in {levels:,} levels: expressions have over"
-            f" {MAXIMUM_WORDS:,} words on average; ask for fewer levels or arguments, or for a number of words"
-        )
+    _check_sizes(levels, arguments, words)
     rng = random.Random(seed)
     seen = set(exclude)
     lengths = None
@@ -180,6 +167,24 @@ def draw_lines(
         expression, text = _new(drawn, seen)
         seen.add(text)
         yield f"{evaluate(expression)}\t{text}"
+
+
+def _check_sizes(levels, arguments, words):
+    """Raise `UserError` if what is asked for would fill the memory, or take too long."""
+    if levels > MAXIMUM_LEVELS:
+        raise UserError(f"{levels:,} levels: at most {MAXIMUM_LEVELS:,} can be asked for")
+    if words and words[1] > MAXIMUM_WORDS:
+        raise UserError(f"expressions of {words[1]:,} words: at most {MAXIMUM_WORDS:,} can be asked for")
+    if words and min(arguments[1], words[1]) * (levels + 1) * words[1] ** 2 > _LARGEST_COUNT:
+        raise UserError(
+            f"expressions of {words[1]:,} words, in {levels:,} levels of up to {arguments[1]:,} arguments: counting"
+            " them takes too long; ask for less of one of these"
+        )
+    if not words and _mean_words(arguments, levels) > MAXIMUM_WORDS:  # some are far longer, and would fill the memory
+        raise UserError(
+            f"lists of {arguments[0]:,} to {arguments[1]:,} arguments in {levels:,} levels: expressions have over"
+            f" {MAXIMUM_WORDS:,} words on average; ask for fewer levels or arguments, or for a number of words"
+        )
 
 
 def _mean_words(arguments, levels):
