@@ -105,6 +105,20 @@ def test_after_a_full_disk_the_same_command_goes_on(failing, run, tmp_path, monk
     tfnmt.load(tmp_path)
 
 
+def test_a_run_whose_best_weights_are_gone_has_its_checkpoints_yet(run, tmp_path):
+    directory, own = run
+    copy = shutil.copytree(directory, tmp_path / "copy")
+    (copy / "model.weights.h5").unlink()
+    assert average_checkpoints(copy, 1, tmp_path / "new") == ["step-15"]
+    for value, expected in zip(tfnmt.load(tmp_path / "new").get_weights(), own, strict=True):
+        np.testing.assert_allclose(value, 6 * expected, rtol=1e-6)
+    for has_history, why in ((False, "the training has not scored its first epoch"), (True, "was removed")):
+        if has_history:
+            (copy / "history.csv").touch()
+        with pytest.raises(UserError, match=f"is missing: {why}; --resume goes on with it"):
+            tfnmt.load(copy)
+
+
 def test_what_is_wrong_is_told(run, tmp_path):
     directory, _ = run
     with pytest.raises(UserError, match="checkpoints: has 3 of the 4 checkpoints asked for"):

@@ -13,10 +13,11 @@ from tfnmt.configuration import require
 from tfnmt.data.example_batches import evaluation_batches
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.errors import UserError
-from tfnmt.models import load
+from tfnmt.models import model_class
+from tfnmt.pretrained import find_model
 from tfnmt.training.checkpoints import checkpoint_names, variable_key
 from tfnmt.training.digests import write_with_digest
-from tfnmt.training.model_directory import CHECKPOINTS, CONFIGURATION, save_tokenizers, save_weights
+from tfnmt.training.model_directory import CHECKPOINTS, CONFIGURATION, new_model, save_tokenizers, save_weights
 from tfnmt.training.run_record import read_preset, require_run, resumed_record
 from tfnmt.translation.model_card import model_card as translator_card
 from tfnmt.translation.presets import Preset
@@ -46,12 +47,12 @@ def average_checkpoints(directory: str | Path, last: int, output: str | Path, co
             `output`, or it is a file or cannot be written.
     """
     require(last >= 1, "last", last, "a whole number from 1")
-    directory, output = Path(directory), Path(output)
+    directory, output = find_model(directory), Path(output)
     if output.exists() and not output.is_dir():
         raise UserError(f"{output}: is a file; name a directory as --output")
     if (output / CONFIGURATION).exists():
         raise UserError(f"{output}: a model is there already; name another --output")
-    model = load(directory)
+    model = new_model(model_class(directory), directory)
     names = [name for name in checkpoint_names(directory / CHECKPOINTS) if name != "step-0"]  # which is not trained
     if len(names) < last:
         raise UserError(

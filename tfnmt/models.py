@@ -29,10 +29,19 @@ def load(directory: str | Path, kind: str | None = None) -> Translator | Classif
     """
     require(kind in (None, *_CLASSES), "kind", kind, f"{' or '.join(_CLASSES)}, or None")
     directory = find_model(directory)
-    kind = kind or read_kind(directory)
+    return load_model(_CLASSES[kind] if kind else model_class(directory), directory)
+
+
+def model_class(directory: str | Path) -> type[Translator] | type[Classifier]:
+    """The class of the model in a directory.
+
+    Raises:
+        UserError: config.json is missing or broken, or tells of another kind.
+    """
+    kind = read_kind(directory)
     if kind not in _CLASSES:
         raise UserError(f"{Path(directory, CONFIGURATION)}: kind={kind}: allowed is {' or '.join(_CLASSES)}")
-    return load_model(_CLASSES[kind], directory)
+    return _CLASSES[kind]
 
 
 def create_servable(

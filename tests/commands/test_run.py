@@ -174,6 +174,16 @@ def test_too_little_memory_is_one_line(start):
     assert (status, errors) == (2, "error: there is not enough memory for this: smaller sizes or batches need less\n")
 
 
+def test_a_full_disk_that_tensorflow_meets_is_not_told_as_a_lack_of_memory(start):
+    body = """\
+class ResourceExhaustedError(Exception):
+    pass
+raise ResourceExhaustedError("logs/events.v2; No space left on device\\n Could not flush events file.")"""
+    status, _, errors = finish(start(body, env=WITHOUT_TENSORFLOW))
+    told = "error: no space is left on a disk that TensorFlow writes to, such as that of logs/: make room\n"
+    assert (status, errors) == (2, told)
+
+
 def test_what_tensorflow_says_of_a_broken_file_is_one_line(start):
     body = """\
 class DataLossError(Exception):

@@ -45,6 +45,14 @@ def test_each_seed_is_trained_and_evaluated_once(commands, tmp_path):
     assert [command[0] for command in commands[4:]] == ["train-translator", "evaluate-translator"]
 
 
+@pytest.mark.parametrize("seed", ["-1", "4294967296", "one"])
+def test_seeds_are_checked_before_the_first_training(seed, commands, tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        call("repeat", "--seeds", "1", seed, "--output", tmp_path / "runs", "--", *TRAINING)
+    assert f"argument --seeds: {seed}: allowed is an integer from 0 to 4294967295" in capsys.readouterr().err
+    assert not commands
+
+
 def test_figures_that_cannot_be_written_are_not_half_written(commands, full_disk, tmp_path):
     experiment = Repetition(tmp_path, TRAINING, [EVALUATION])
     experiment.run([1])

@@ -45,6 +45,11 @@ def test_each_device_draws_numbers_of_its_own(monkeypatch):
     assert not np.array_equal(second, first)
 
 
+def test_a_machine_without_a_gpu_is_told(logged):
+    assert Mirrored().number == 1
+    assert logged() == ["--strategy mirrored: TensorFlow finds no GPU; training is on the processor"]
+
+
 def test_accumulation_is_refused(tmp_path):
     preset, message = PRESETS["tiny"].override(["accumulation_steps=2"]), "accumulation_steps=2: allowed is 1 with"
     with pytest.raises(UserError, match=message), open_run(tmp_path, preset, False, ["bleu"], Mirrored()):

@@ -324,12 +324,34 @@ def test_a_resumed_epoch_has_the_figures_of_all_its_batches(tmp_path, logged):
     assert logged() == ["going on after 1 epoch and 5 batches", expected]
 
 
+def test_files_that_are_changed_end_the_run_before_its_next_checkpoint(tmp_path):
+    changed = mock.Mock(side_effect=[None] * 5 + [UserError("train.en: has changed")])
+    with pytest.raises(UserError, match="train.en: has changed"):
+        start(tmp_path, session={"check_files": changed}, checkpoint_steps=2)
+    assert checkpoint_names(tmp_path / "checkpoints")[0] == "step-4"
+
+
+@pytest.mark.parametrize("changed", [True, False])
+def test_what_tensorflow_cannot_read_is_told_as_a_change_of_the_files_if_it_is_one(changed, tmp_path):
+    failing = [None] * 3 + [UserError("train.en: has changed")] if changed else [None] * 4
+    broken = functools.partial(_fail_at_the_fourth_batch, batches)
+    with mock.patch(f"{__name__}.batches", broken), pytest.raises(UserError if changed else tf.errors.OpError) as error:
+        start(tmp_path, session={"check_files": mock.Mock(side_effect=failing)})
+    assert ("has changed" in str(error.value)) == changed
+
+
+def _fail_at_the_fourth_batch(batches, epoch, skip):
+    """Three batches, and then what TensorFlow says of a file that is shorter than before."""
+    good = batches(epoch, skip).take(3)
+    return good.concatenate(good.map(lambda x, y: (tf.debugging.check_numerics(x / 0.0, "broken"), y)))
+
+
 def test_best_weights_that_are_gone_are_written_anew(tmp_path, logged):
     """Else those of a later epoch would have to be better than what is not there any more."""
     _, progress = start(tmp_path, epochs=2, scores=lambda _: lambda: {"dev_loss": 1.0})[:2]
     assert progress.best_epoch == 1
     (tmp_path / WEIGHTS).unlink()
-    with pytest.raises(UserError, match=f"^{tmp_path / WEIGHTS}: is missing, and the run is over: resume it with more"):
+    with pytest.raises(UserError, match=f"^{tmp_path / WEIGHTS}: is missing, and the run is over: tfnmt average-"):
         start(tmp_path, resume=True, epochs=2)
     _, progress = start(tmp_path, resume=True, epochs=3, scores=lambda _: lambda: {"dev_loss": 2.0})[:2]
     assert (progress.best_score, progress.best_epoch) == (-2.0, 3) and (tmp_path / WEIGHTS).exists()
@@ -345,7 +367,7 @@ def test_best_weights_that_are_not_whole_are_written_anew(problem, tmp_path, log
     else:
         write_with_digest(path, b"what was written")
         path.write_bytes(b"what was not")
-    with pytest.raises(UserError, match=f"^{path}: {problem}, and the run is over: resume it with more --epochs"):
+    with pytest.raises(UserError, match=f"^{path}: {problem}, and the run is over: tfnmt average-checkpoints --model"):
         start(tmp_path, resume=True, epochs=1)
     _, progress = start(tmp_path, resume=True, epochs=2, scores=lambda _: lambda: {"dev_loss": 2.0})[:2]
     assert (progress.best_score, progress.best_epoch) == (-2.0, 2)

@@ -310,6 +310,30 @@ def test_what_is_no_run_is_not_resumed(copy, tmp_path):
         assert f"{copy / 'run.json'}: {complaint}" in resume_refusal(copy)
 
 
+def test_a_run_that_has_its_record_alone_can_be_started_again(copy):
+    """As after a kill between the two."""
+    shutil.rmtree(copy / "checkpoints")
+    (copy / "config.json").unlink()
+    with pytest.raises(UserError, match=f"^{copy}: nothing is saved there yet: start it again, with the same --output"):
+        started_preset(copy, Preset)
+
+
+@pytest.mark.parametrize("split", [0, 1], ids=["train", "dev"])
+def test_a_training_watches_its_files(split, files, tmp_path, monkeypatch):
+    copies = [
+        ParallelFiles(*(shutil.copy(path, tmp_path / f"{name}.{side}") for side, path in enumerate(pairs.paths())))
+        for name, pairs in zip(("train", "dev"), files, strict=True)
+    ]
+    runs = []
+    monkeypatch.setattr(training, "train_and_describe", lambda run, *_: runs.append(run))
+    train_translator(tmp_path / "model", small(), *copies)
+    runs[0].check_files()
+    changed = Path(copies[split].target)
+    changed.write_text(changed.read_text().replace("e", "q"))
+    with pytest.raises(UserError, match=f"^{changed}: has changed while it was in use"):
+        runs[0].check_files()
+
+
 def test_a_run_that_has_not_begun_is_in_nobodys_way(copy, files):
     """As after a kill before the first checkpoint."""
     shutil.rmtree(copy / "checkpoints")

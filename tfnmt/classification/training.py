@@ -31,6 +31,7 @@ from tfnmt.training.progress import Progress
 from tfnmt.training.replicas import ONE_REPLICA, Replicas
 from tfnmt.training.run import TrainingRun
 from tfnmt.training.run_record import SAMPLE, RunRecord, require_files, resumed_record, shared_record
+from tfnmt.training.watched_files import WatchedFiles
 
 logger = logging.getLogger(__name__)
 
@@ -131,6 +132,7 @@ def _train(directory, preset, record, vectors, word_files, resuming, session, ma
         dev_scores=dev_scores,
         resuming=resuming,
         **session,
+        check_files=WatchedFiles(record, directory).check,
         callbacks=make_callbacks(model, dev_examples) if make_callbacks and replicas.is_chief else (),
     )
     return model, train_and_describe(run, model, preset, record, model_card, dev_examples)

@@ -38,11 +38,11 @@ def _kind(cls, name):
     if typing.get_origin(annotation) is Literal:
         return {"choices": typing.get_args(annotation)}
     kinds = typing.get_args(annotation) or (annotation,)
-    return {"type": _value(cls, name), "metavar": "X" if float in kinds else "N"}
+    return {"type": field_value(cls, name), "metavar": "X" if float in kinds else "N"}
 
 
-def _value(cls, name) -> Callable[[str], Any]:
-    """For `type=` of an option: what a text stands for in that field."""
+def field_value(cls: type[Configuration], name: str) -> Callable[[str], Any]:
+    """For `type=` of an option: what a text stands for in a field."""
 
     def value(text: str) -> Any:
         try:

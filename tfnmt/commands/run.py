@@ -105,6 +105,8 @@ def _user_message(error: Exception) -> str | None:
     if isinstance(error, UserError):
         return str(error)
     if isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError":  # TensorFlow's
+        if re.search(r"No space left|[Qq]uota", str(error)):
+            return "no space is left on a disk that TensorFlow writes to, such as that of logs/: make room"
         return "there is not enough memory for this: smaller sizes or batches need less"
     if type(error).__name__ == "DataLossError":  # TensorFlow's, which reads some files that Python has checked
         return "a file is broken, or has changed since it was checked: if it is a .gz file, compress it again"

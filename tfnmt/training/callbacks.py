@@ -55,6 +55,7 @@ class CheckpointCallback(keras.callbacks.Callback):
         self.progress.steps += 1
         self.count_seconds()
         self.run.check_directory()
+        self.run.check_files()
         left, signals = self.run.batches_left(self.progress), self.run.signals
         # Not written to `received` if it is 0: a signal that comes while the processes agree is for the next batch.
         agreed = self.run.replicas.agree(signals.received or self.run.replicas.outside_signal())

@@ -132,12 +132,17 @@ def load_model(cls: type[keras.Model], directory: str | Path) -> keras.Model:
     Raises:
         UserError: a file is missing, broken, cut short or not as it was written, or the model is of another kind.
     """
+    model = new_model(cls, directory)
+    load_weights(model, directory)
+    return model
+
+
+def new_model(cls: type[keras.Model], directory: str | Path) -> keras.Model:
+    """The model of class `cls` in a directory, with random weights; raises as `load_model`, but for its weights."""
     check_digests(directory, WEIGHTS)
     require_kind(directory, cls.kind)
     configuration = read_configuration(directory, model=cls.configuration_class)["model"]
-    model = cls(configuration, *(load_tokenizer(directory, name) for name in cls.tokenizer_names))
-    load_weights(model, directory)
-    return model
+    return cls(configuration, *(load_tokenizer(directory, name) for name in cls.tokenizer_names))
 
 
 def load_weights(model: keras.Model, directory: str | Path) -> None:
@@ -148,7 +153,9 @@ def load_weights(model: keras.Model, directory: str | Path) -> None:
     """
     path = Path(directory, WEIGHTS)
     if not path.exists():
-        raise UserError(f"{path}: is missing: the training has not scored its first epoch; --resume goes on with it")
+        scored = Path(directory, HISTORY).exists()
+        why = "was removed" if scored else "the training has not scored its first epoch"
+        raise UserError(f"{path}: is missing: {why}; --resume goes on with it")
     check_digests(directory)
     try:
         with _without_optimizer(model):

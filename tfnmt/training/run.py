@@ -38,6 +38,8 @@ class TrainingRun:
     """Where it looks, after every batch, for a signal that is to end it."""
     check_directory: Callable[[], None] = lambda: None
     """Raises `UserError` where the directory is not the run's any more."""
+    check_files: Callable[[], None] = lambda: None
+    """Raises `UserError` where a file that the run reads has been changed; called after every batch."""
     callbacks: Sequence[keras.callbacks.Callback] = ()
     """Further callbacks; at the end of an epoch they find the dev scores in the logs. One that sets
     `model.stop_training` ends the run; with several processes, at the end of the epoch."""

@@ -11,7 +11,7 @@ from tfnmt.configuration import Configuration, from_json, require
 from tfnmt.errors import UserError
 from tfnmt.files import file_digest, read_json, write_file
 from tfnmt.training.digests import check_digests
-from tfnmt.training.model_directory import WEIGHTS, read_configuration, require_kind
+from tfnmt.training.model_directory import CHECKPOINTS, CONFIGURATION, WEIGHTS, read_configuration, require_kind
 from tfnmt.training.replicas import Replicas
 
 RECORD, SAMPLE = "run.json", "sample"
@@ -92,6 +92,8 @@ def started_preset(directory: str | Path, cls: Any) -> Any:
         UserError: there is no run, or one of another kind of model, or a file of the model but its weights is broken.
     """
     require_run(directory)
+    if not (Path(directory, CONFIGURATION).exists() or any(Path(directory, CHECKPOINTS).glob("*.index"))):
+        raise UserError(f"{directory}: nothing is saved there yet: start it again, with the same --output")
     check_digests(directory, WEIGHTS)  # which may yet be written anew
     return read_preset(directory, cls)
 

@@ -1,6 +1,7 @@
 """Which devices train: `--strategy`."""
 
 import contextlib
+import logging
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -10,6 +11,8 @@ import tensorflow as tf
 from tfnmt.training.keras_internals import set_number_of_batches
 from tfnmt.training.replicas import Replicas, seed_states, slice_of
 from tfnmt.training.workers import Workers, read_cluster
+
+logger = logging.getLogger(__name__)
 
 
 def connect(strategy: Literal["none", "mirrored", "multiworker"]) -> Replicas:
@@ -35,6 +38,8 @@ class Mirrored(Replicas):
 
     def __init__(self, devices: list[str] | None = None):
         self.strategy = tf.distribute.MirroredStrategy(devices)
+        if devices is None and not tf.config.list_physical_devices("GPU"):
+            logger.warning("--strategy mirrored: TensorFlow finds no GPU; training is on the processor")
         self.number = self.metric_copies = self.strategy.num_replicas_in_sync
 
     def scope(self) -> contextlib.AbstractContextManager[Any]:

@@ -1,5 +1,6 @@
 """The trainer: Keras's `fit` on data that can be resumed at any batch, with checkpoints and dev scores."""
 
+import contextlib
 import logging
 
 import tensorflow as tf
@@ -22,8 +23,8 @@ def train(run: TrainingRun) -> Progress:
         The progress at the end.
 
     Raises:
-        UserError: the disk has no room for checkpoints; the loss is not finite, or the disk is full (the last good
-            checkpoint is kept); the checkpoints are broken, or of a run on other data.
+        UserError: the disk has no room for checkpoints; the loss is not finite, the disk is full, or a file of the
+            run has changed (the last good checkpoint is kept); the checkpoints are broken, or of a run on other data.
     """
     configuration, model = run.configuration, run.model
     with run.replicas.scope():
@@ -48,7 +49,7 @@ def train(run: TrainingRun) -> Progress:
         # The data of the rest of an epoch are without its first batches: the next epoch needs all, and another `fit`.
         last_epoch = progress.epoch + 1 if progress.batches else configuration.epochs
         batches = run.batches(epoch, progress.batches).take(left).apply(tf.data.experimental.assert_cardinality(left))
-        with run.replicas.errors():
+        with run.replicas.errors(), _changed_files_named(run):
             model.fit(
                 batches if run.replicas.number == 1 else run.replicas.divide(batches, model.select_examples),
                 initial_epoch=progress.epoch,
@@ -67,6 +68,16 @@ def train(run: TrainingRun) -> Progress:
             _share(run, checkpoints, progress)
     run.replicas.agree(0)  # none ends before all have trained
     return progress
+
+
+@contextlib.contextmanager
+def _changed_files_named(run):
+    """Within the block, what TensorFlow cannot read because a file has changed is told as a `UserError`."""
+    try:
+        yield
+    except tf.errors.OpError:
+        run.check_files()
+        raise
 
 
 def _begin(run, checkpoints, progress):
@@ -117,7 +128,10 @@ def _restore(run, checkpoints, progress):
     if progress.best_score is not None and (problem := weights_problem(run.directory)):
         path = run.directory / WEIGHTS
         if run.is_over(progress):
-            raise UserError(f"{path}: {problem}, and the run is over: resume it with more --epochs")
+            raise UserError(
+                f"{path}: {problem}, and the run is over: tfnmt average-checkpoints --model {run.directory} --last 1"
+                " --output ANOTHER makes a model of its last checkpoint"
+            )
         logger.warning("%s %s: the best weights from here on are kept", path, problem)
         progress.best_score = None
     done = f"{progress.epoch} epoch{'' if progress.epoch == 1 else 's'}" + (

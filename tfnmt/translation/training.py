@@ -37,6 +37,7 @@ from tfnmt.training.progress import Progress
 from tfnmt.training.replicas import ONE_REPLICA, Replicas
 from tfnmt.training.run import TrainingRun
 from tfnmt.training.run_record import SAMPLE, RunRecord, require_files, resumed_record, shared_record
+from tfnmt.training.watched_files import WatchedFiles
 from tfnmt.translation.bleu import translation_scores
 from tfnmt.translation.evaluation import read_references
 from tfnmt.translation.model_card import model_card
@@ -129,6 +130,7 @@ def _train(directory, preset, record, training_files, dev_files, resuming, sessi
         dev_scores=dev_scoring(trained, model, dev_files),
         resuming=resuming,
         **session,
+        check_files=WatchedFiles(record, directory).check,
         callbacks=make_callbacks(model, dev_files) if make_callbacks and replicas.is_chief else (),
     )
     with reading(training_files):

@@ -10,12 +10,15 @@ import itertools
 from pathlib import Path
 from typing import TextIO
 
+from tfnmt.commands.field_options import field_value
 from tfnmt.commands.parser import CommandParser
+from tfnmt.training.configuration import TrainingConfiguration
 
 
 def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
-    parser.add_argument("--seeds", type=int, nargs="+", required=True, metavar="S", help="such as 1 2 3")
+    seed = field_value(TrainingConfiguration, "seed")
+    parser.add_argument("--seeds", type=seed, nargs="+", required=True, metavar="S", help="such as 1 2 3")
     parser.add_argument("--output", required=True, metavar="DIR", help="the folder of all runs, with table.md")
     parser.add_argument(
         "commands",
