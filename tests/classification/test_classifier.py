@@ -51,6 +51,12 @@ def batch_of(examples, padding=0):
     return tf.nest.map_structure(tf.constant, (padded, labels))
 
 
+@pytest.mark.parametrize("options", [{"loss": "mse"}, {"metrics": ["accuracy"]}])
+def test_a_loss_and_metrics_beside_its_own_are_refused(options):
+    with pytest.raises(ValueError, match="a Classifier has its own loss and metrics: compile it without"):
+        made("bag", "snli").compile("sgd", **options)
+
+
 OTHER_TASKS = {"sst": ("lstm", "spinn-pi-nt", "spinn"), "listops": ("cnn", "spinn", "rl-spinn")}
 
 

@@ -60,6 +60,19 @@ def test_weights_sum_to_one_and_padding_has_none(kind):
     assert (weights[MASK] > 0).all()
 
 
+@pytest.mark.parametrize("kind", sorted(ATTENTIONS.keys() - {"none"}))
+def test_other_ranks_are_refused(kind):
+    layer = ATTENTIONS[kind](UNITS)
+    for z, h in (([2, 4, 3], [2, 5, 3]), ([2, 3], [5, 3])):
+        with pytest.raises(ValueError, match=r"z has the shape \(2.* one query for each example"):
+            layer([tf.zeros(z), tf.zeros(h)])
+
+
+def test_additive_attention_needs_units():
+    with pytest.raises(ValueError, match="has no units"):
+        ATTENTIONS["additive"]()([tf.zeros([2, 3]), tf.zeros([2, 5, 3])])
+
+
 def test_dot_attention_needs_states_of_one_size():
     with pytest.raises(ValueError, match="decoder's are 2, the encoder's 4"):
         ATTENTIONS["dot"](UNITS).build([(None, 2), (None, None, 4)])

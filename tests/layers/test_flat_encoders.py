@@ -1,5 +1,6 @@
 """The flat encoders against their equations in NumPy, and what padding may not change."""
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -7,6 +8,8 @@ import tensorflow as tf
 from tfnmt.layers.cells import LSTMCell
 from tfnmt.layers.embedding import WordVectors
 from tfnmt.layers.flat_encoders import BagOfWords, Convolutional, InceptionEncoder, Recurrent
+from tfnmt.layers.trees.encoder import TreeLSTMEncoder
+from tfnmt.text.brackets import REDUCE, SHIFT
 
 pytestmark = pytest.mark.usefixtures("float64")
 
@@ -131,6 +134,36 @@ def test_the_configuration_of_a_recurrence_makes_it_again():
     again = Recurrent.from_config(Recurrent(WordVectors(7, 3), 4, **options).get_config())
     assert (again.embedding.output_size, again.output_size, again.state_dropout.rate) == (3, 2 * 4, 0.25)
     assert [(type(cell), cell.units) for cell in again.cells] == [(LSTMCell, 4)] * 2 * 2
+
+
+@pytest.mark.parametrize("second", [BagOfWords, lambda embedding, **_: TreeLSTMEncoder(embedding, 3, name="tree")])
+def test_encoders_that_share_their_words_are_saved_with_them(second, tmp_path):
+    embedding = WordVectors(7, 6)
+    inputs = {name: keras.Input([None], dtype="int32", name=name) for name in ("words", "transitions")}
+    roots = [encoder(inputs)["root"] for encoder in (Recurrent(embedding, 4), second(embedding))]
+    model = keras.Model(inputs, keras.layers.Concatenate()(roots))
+    model.save(tmp_path / "model.keras")
+    again = keras.models.load_model(tmp_path / "model.keras")
+    batch = {"words": tf.constant([[4, 5]]), "transitions": tf.constant([[SHIFT, SHIFT, REDUCE]])}
+    np.testing.assert_array_equal(again(batch), model(batch))
+    assert len(again.weights) == len(model.weights)
+
+
+def test_a_copy_of_an_encoder_has_words_of_its_own():
+    encoder = made("bag")
+    again = BagOfWords.from_config(encoder.get_config())
+    assert again.embedding is not encoder.embedding and again.embedding.output_size == 3
+
+
+@pytest.mark.parametrize("make", [BagOfWords, lambda e: Recurrent(e, 4), lambda e: TreeLSTMEncoder(e, 4)])
+def test_other_embeddings_are_refused(make):
+    with pytest.raises(TypeError, match="embedding is tfnmt.layers.WordVectors, or a layer that .*, not <Embedding"):
+        make(keras.layers.Embedding(7, 3))
+
+
+def test_windows_of_no_width_are_refused():
+    with pytest.raises(ValueError, match="widths"):
+        Convolutional(WordVectors(10, 6), 4, ())
 
 
 @pytest.mark.parametrize("wrong", [{"layers": 0}, {"units": 0}])

@@ -129,6 +129,22 @@ def test_a_matrix_in_another_dtype_is_multiplied_in_that(run):
     assert np.abs(gradients["s"] - exact["s"]).max() > 1e-4
 
 
+def test_second_derivatives_are_those_of_a_plain_loop():
+    """Of the gradients' squares, by everything; U and A are matrices of both ranks."""
+
+    def second(loop):
+        values = case(time=3)
+        with tf.GradientTape() as tape:
+            tape.watch(values)
+            gradients = results_and_gradients(loop, values, MASK[:3], True)[2]
+            loss = tf.add_n([tf.reduce_sum(gradient**2) for gradient in tf.nest.flatten(gradients)])
+        return tape.gradient(loss, values)
+
+    tf.nest.map_structure(
+        lambda x, y: np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-10), second(recur), second(plain_loop)
+    )
+
+
 def test_masked_times_leave_the_states_as_they_were():
     values = case()
     mask = tf.constant([[t < 2] * BATCH for t in range(TIME)])

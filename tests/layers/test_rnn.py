@@ -108,6 +108,28 @@ def test_other_cells_are_an_error():
         RNN(keras.layers.GRUCell(3))
 
 
+@pytest.mark.parametrize(
+    ("shapes", "complaint"),
+    [
+        ({"s": [3, 5]}, r"sequences have the shape \(3, 5\): \[batch, time, input_size\] is needed"),
+        ({"s": [3, 9, 5]}, "expected axis -1 of input shape to have value 2"),
+        ({"mask": [3, 8]}, r"the mask has the shape \(3, 8\), the sequences \(3, 9, 2\): both begin alike"),
+        ({"mask": [1, 9]}, r"the mask has the shape \(1, 9\)"),
+        ({"states": [[3, 4]]}, "initial_state has 1 tensors: the cell has 2"),
+        ({"states": [[3, 4], [3, 5]]}, r"a state has the shape \(3, 5\): \(3, 4\) is needed"),
+        ({"states": [[3, 4], [1, 4]]}, r"a state has the shape \(1, 4\)"),
+    ],
+)
+def test_shapes_that_do_not_go_together_are_errors(shapes, complaint):
+    layer = RNN(LSTMCell(4))
+    if "s" not in shapes or len(shapes["s"]) == 3:
+        layer(random(3, 9, 2))
+    states = [random(*shape) for shape in shapes["states"]] if "states" in shapes else None
+    mask = tf.fill(shapes["mask"], True) if "mask" in shapes else None
+    with pytest.raises(ValueError, match=complaint):
+        layer(random(*shapes.get("s", [3, 9, 2])), initial_state=states, mask=mask)
+
+
 def test_state_dropout_is_for_training_alone():
     cell, s = made(GRUCell, 8, 2), random(3, 9, 2)
     layer = RNN(cell, state_dropout=0.5)

@@ -170,6 +170,16 @@ class Classifier(MicroBatchTraining, keras.Model):
             terms.append((self.configuration.transition_weight * loss, number_of_labels(labels)))
         return terms
 
+    def compile(self, *args: Any, **options: Any) -> None:
+        """As `keras.Model.compile`.
+
+        Raises:
+            ValueError: a loss or metrics are given, which would have no effect: the classifier has its own.
+        """
+        super().compile(*args, **options)
+        if self.loss is not None or options.get("metrics") or options.get("weighted_metrics"):
+            raise ValueError("a Classifier has its own loss and metrics: compile it without")
+
     def select_examples(self, x: Batch, y: tf.Tensor, indices: tf.Tensor) -> tuple[Batch, tf.Tensor]:
         """See `MicroBatchTraining`; of pairs, both sentences."""
         count = tf.shape(y)[0]

@@ -37,8 +37,16 @@ class Attention(keras.layers.Layer):
 
         Returns:
             (c, α): the contexts, float [batch, size], and the weights, float [batch, source_length].
+
+        Raises:
+            ValueError: z or h has another number of dimensions.
         """
         z, h = inputs
+        if (z.shape.rank, h.shape.rank) != (2, 3):
+            raise ValueError(
+                f"z has the shape {z.shape}, h {h.shape}: [batch, query_size], one query for each example, and [batch,"
+                " source_length, size] are needed"
+            )
         mask = mask[1] if isinstance(mask, list | tuple) else mask
         if mask is None:
             mask = tf.fill(tf.shape(h)[:2], True)
@@ -93,10 +101,16 @@ class Attention(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("tfnmt")
 class AdditiveAttention(Attention):
-    """e_j = vᵀ tanh(z W_a + h_j U_a + b)  (Bahdanau et al. 2015, arXiv:1409.0473, appendix A.1.2)."""
+    """e_j = vᵀ tanh(z W_a + h_j U_a + b)  (Bahdanau et al. 2015, arXiv:1409.0473, appendix A.1.2).
+
+    Raises:
+        ValueError: no units are given.
+    """
 
     def build(self, input_shape: list[tuple]) -> None:
         """`input_shape`: the shapes of z and h."""
+        if self.units is None:
+            raise ValueError("AdditiveAttention() has no units: give the size of its hidden layer")
         (*_, query_size), (*_, state_size) = input_shape
         self.W_a = self.add_weight(name="W_a", shape=(query_size, self.units), initializer="glorot_uniform")
         self.U_a = self.add_weight(name="U_a", shape=(state_size, self.units), initializer="glorot_uniform")

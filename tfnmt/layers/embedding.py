@@ -107,6 +107,28 @@ class WordVectors(keras.layers.Layer):
         return x * tf.cast(mask, x.dtype)[:, :, tf.newaxis]
 
 
+def require_word_vectors(embedding: Any) -> keras.layers.Layer:
+    """What an encoder of sentences is given as its embedding.
+
+    Raises:
+        TypeError: it is no `WordVectors`, nor a layer like it.
+    """
+    if not hasattr(embedding, "output_size"):
+        raise TypeError(
+            "embedding is tfnmt.layers.WordVectors, or a layer that has an output_size and is called with ids and"
+            f" training, not {embedding!r}"
+        )
+    return embedding
+
+
+def from_configuration(embedding: Any) -> keras.layers.Layer:
+    """The embedding that an encoder's `get_config` has given: as Keras has saved it, or, where an encoder is copied, a
+    layer, of which a new one is made."""
+    if isinstance(embedding, dict):
+        return keras.saving.deserialize_keras_object(embedding)
+    return type(embedding).from_config(embedding.get_config())
+
+
 def whole_word_dropout(rate: float, dtype: str) -> keras.layers.Dropout:
     """Dropout of [time, batch, size] that leaves a word's vector whole or drops all of it (Sennrich & Zhang 2019,
     arXiv:1905.11901, section 4.2)."""

@@ -13,6 +13,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.layers.convolution import Inception, WordConvolution, max_over_words
+from tfnmt.layers.embedding import from_configuration, require_word_vectors
 from tfnmt.layers.recurrent_layers import build_cells, make_cells, read_layers
 
 
@@ -22,11 +23,14 @@ class FlatEncoder(keras.layers.Layer):
     Args:
         embedding: the layer from words to vectors.
         output_size: size of "root", and of each of the "nodes".
+
+    Raises:
+        TypeError: the embedding is no such layer as `tfnmt.layers.WordVectors`.
     """
 
     def __init__(self, embedding: keras.layers.Layer, output_size: int, **options: Any):
         super().__init__(autocast=False, **options)
-        self.embedding = embedding
+        self.embedding = require_word_vectors(embedding)
         self.output_size = output_size
         self.settings: dict[str, Any] = {}
 
@@ -35,14 +39,14 @@ class FlatEncoder(keras.layers.Layer):
             self.embedding.build(None)
 
     def get_config(self) -> dict:
-        """The arguments of the constructor."""
-        embedding = keras.saving.serialize_keras_object(self.embedding)
-        return {**super().get_config(), "embedding": embedding, **self.settings}
+        """The arguments of the constructor. The embedding is the layer itself, which several encoders may share: Keras
+        saves it once."""
+        return {**super().get_config(), "embedding": self.embedding, **self.settings}
 
     @classmethod
     def from_config(cls, config: dict) -> "FlatEncoder":
         """The inverse of `get_config`."""
-        return cls(**config | {"embedding": keras.saving.deserialize_keras_object(config["embedding"])})
+        return cls(**config | {"embedding": from_configuration(config["embedding"])})
 
 
 @keras.saving.register_keras_serializable("tfnmt")
@@ -50,7 +54,7 @@ class BagOfWords(FlatEncoder):
     """root = Σ_i x_i: the sum of the words' vectors."""
 
     def __init__(self, embedding: keras.layers.Layer, **options: Any):
-        super().__init__(embedding, embedding.output_size, **options)
+        super().__init__(embedding, require_word_vectors(embedding).output_size, **options)
 
     def call(self, inputs: dict[str, tf.Tensor], training: bool | None = False) -> dict[str, tf.Tensor]:
         """As the module says."""
@@ -120,7 +124,7 @@ class Convolutional(FlatEncoder):
         activation: "relu" or "maxout".
 
     Raises:
-        ValueError: a width is even, or there is no such activation.
+        ValueError: there are no widths, one is even, or there is no such activation.
     """
 
     def __init__(
@@ -131,6 +135,8 @@ class Convolutional(FlatEncoder):
         activation: str = "relu",
         **options: Any,
     ):
+        if not widths:
+            raise ValueError("widths=(): there must be one or more")
         super().__init__(embedding, size * len(widths), **options)
         self.settings = {"size": size, "widths": list(widths), "activation": activation}
         self.windows = [

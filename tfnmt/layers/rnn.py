@@ -64,8 +64,11 @@ class RNN(keras.layers.Layer):
 
     def build(self, sequences_shape: tuple, initial_state_shape: Any = None) -> None:
         """`sequences_shape`: [batch, time, input_size]."""
+        if len(sequences_shape) != 3:
+            raise ValueError(f"sequences have the shape {tuple(sequences_shape)}: [batch, time, input_size] is needed")
         if not self.cell.built:
             self.cell.build((sequences_shape[0], sequences_shape[2]))
+        self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: sequences_shape[2]})
 
     def compute_output_shape(self, sequences_shape: tuple, initial_state_shape: Any = None) -> Any:
         """The shape of what `call` returns, which a functional model asks for."""
@@ -93,7 +96,11 @@ class RNN(keras.layers.Layer):
         Returns:
             h after the last step, float [batch, units], or of all times, [batch, time, units]. With `return_state` a
             tuple of that and the states after the last step.
+
+        Raises:
+            ValueError: the mask, or the initial state, is of another shape.
         """
+        self._check(sequences, initial_state, mask)
         s = tf.transpose(sequences, [1, 0, 2])
         mask = None if mask is None else tf.transpose(tf.cast(mask, tf.bool))
         given = initial_state is not None
@@ -113,6 +120,18 @@ class RNN(keras.layers.Layer):
         if mask is not None and given:
             output = tf.where(self._begun(mask), output, tf.zeros([], output.dtype))
         return (output, *last) if self.return_state else output
+
+    def _check(self, sequences, initial_state, mask):
+        """Raise `ValueError` for shapes that do not go together."""
+        if mask is not None and not sequences.shape[:2].is_compatible_with(mask.shape):
+            raise ValueError(f"the mask has the shape {mask.shape}, the sequences {sequences.shape}: both begin alike")
+        states = [] if initial_state is None else tf.nest.flatten(initial_state)
+        needed = tf.TensorShape([sequences.shape[0], self.cell.units])
+        if initial_state is not None and len(states) != self.cell.number_of_states:
+            raise ValueError(f"initial_state has {len(states)} tensors: the cell has {self.cell.number_of_states}")
+        for state in states:
+            if not needed.is_compatible_with(state.shape):
+                raise ValueError(f"a state has the shape {state.shape}: {needed} is needed")
 
     def _begun(self, mask):
         """Whether there has been a step: mask [time, batch] → bool [batch, 1], or of all times, [batch, time, 1]."""

@@ -24,11 +24,18 @@ def saved_product(
     """
 
     @tf.custom_gradient
-    def product(value):
+    def product(value, Wt):
         def gradient(d):
             dz[name] = tf.cast(d, products[name].dtype)
-            return multiply(d, transposed[name])
+            return multiply(d, Wt), _gradient_of_transposed(Wt, tf.cast(d, Wt.dtype), tf.cast(value, Wt.dtype))
 
         return tf.identity(tf.cast(products[name], value.dtype)), gradient
 
-    return product(value)
+    return product(value, transposed[name])
+
+
+def _gradient_of_transposed(Wt, d, value):
+    """Only second derivatives ask for it; else no graph computes it."""
+    if Wt.shape.rank == 3:
+        return d[:, :, tf.newaxis] * value[:, tf.newaxis]
+    return tf.matmul(d, value, transpose_a=True)

@@ -6,6 +6,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.devices import on_cpu
+from tfnmt.layers.embedding import from_configuration, require_word_vectors
 from tfnmt.layers.invariants import LoopInvariants
 from tfnmt.layers.registry import CELLS, COMPOSITIONS
 from tfnmt.layers.rnn import RNN
@@ -46,7 +47,7 @@ class TreeEncoder(keras.layers.Layer):
     ):
         super().__init__(autocast=False, **options)
         self.supports_jit = False  # the loop writes rows in place, for which XLA has no operation
-        self.embedding = embedding
+        self.embedding = require_word_vectors(embedding)
         self.units = self.output_size = units
         self.composition = composition
         self.composition_dropout = keras.layers.Dropout(composition_dropout, dtype=self.dtype_policy.name)
@@ -115,11 +116,11 @@ class TreeEncoder(keras.layers.Layer):
         return {"root": root, "nodes": tf.gather(h, rows), "transitions": transitions}
 
     def get_config(self) -> dict:
-        """The arguments of the constructor."""
-        embedding = keras.saving.serialize_keras_object(self.embedding)
+        """The arguments of the constructor. The embedding is the layer itself, which several encoders may share: Keras
+        saves it once."""
         return {
             **super().get_config(),
-            "embedding": embedding,
+            "embedding": self.embedding,
             "units": self.units,
             "composition": self.composition,
             "composition_dropout": self.composition_dropout.rate,
@@ -130,7 +131,7 @@ class TreeEncoder(keras.layers.Layer):
     @classmethod
     def from_config(cls, config: dict) -> "TreeEncoder":
         """The inverse of `get_config`."""
-        return cls(**config | {"embedding": keras.saving.deserialize_keras_object(config["embedding"])})
+        return cls(**config | {"embedding": from_configuration(config["embedding"])})
 
 
 @on_cpu
