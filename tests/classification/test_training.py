@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import tfnmt
+from tfnmt.classification import training
 from tfnmt.classification.presets import CLASSIFIER_PRESETS, ClassifierPreset
 from tfnmt.classification.training import train_classifier
 from tfnmt.data.example_dataset import ExampleDataset
@@ -215,6 +216,18 @@ def test_mistakes_in_a_file_to_be_divided_are_told_of_it_and_not_of_its_parts(na
     with pytest.raises(UserError, match=f"^{path.parent}/{complaint}"):
         train_classifier(tmp_path / "model", small("encoder=bag"), [path], 1)
     assert not (tmp_path / "model").exists()
+
+
+def test_pairs_with_the_same_first_sentence_stay_together(tmp_path):
+    """Those of SNLI are three lines each; a header is on both sides."""
+    path = tmp_path / "pairs.txt"
+    names = ["gold_label", "sentence1_binary_parse", "sentence2_binary_parse"]
+    lines = [f"neutral\t( dog {i} )\t( cat {j} )" for j in range(3) for i in range(20)]
+    path.write_text("\n".join(["\t".join(names), *lines]) + "\n")
+    parts = training._divided(small("encoder=bag"), [path], 5, tmp_path / "split")
+    sides = [[line.split("\t")[1] for line in file.read_text().splitlines()[1:]] for (file,) in parts]
+    assert len(sides[0]) + len(sides[1]) == 60 and not set(sides[0]) & set(sides[1])
+    assert len(sides[1]) == 6, "two sentences, so that there are five lines or more"
 
 
 def test_a_number_of_dev_examples_needs_files_to_hold_them_out_of(files, tmp_path):

@@ -17,7 +17,7 @@ from tfnmt.configuration import require
 from tfnmt.data.dev_split import SPLIT, split_examples
 from tfnmt.data.example_batches import evaluation_batches, number_of_batches, training_batches
 from tfnmt.data.example_dataset import ExampleDataset
-from tfnmt.data.examples import SentenceReader
+from tfnmt.data.examples import SentenceReader, SkippedExampleError
 from tfnmt.data.lines import read_lines
 from tfnmt.data.tasks import TASKS
 from tfnmt.data.vectors import read_vectors, vectors_size
@@ -163,8 +163,7 @@ def _record(directory, preset, training_files, dev_files, vectors, resuming, com
         return resumed_record(directory, training_files, dev_files)
     if isinstance(dev_files, int):
         _training_examples(preset, training_files)  # what is wrong is told of these, and not of the parts
-        headers = [_has_header(TASKS[preset.model.task], path) for path in training_files]
-        training_files, dev_files = split_examples(training_files, dev_files, directory / SPLIT, headers)
+        training_files, dev_files = _divided(preset, training_files, dev_files, directory / SPLIT)
     if training_files is None:
         with file_errors(directory):
             sample = TASKS[preset.model.task].write_sample(directory / SAMPLE)
@@ -172,8 +171,20 @@ def _record(directory, preset, training_files, dev_files, vectors, resuming, com
     return RunRecord.of(directory, training_files, dev_files, vectors, command)
 
 
-def _has_header(task, path):
-    return task.file_format(Path(path), next(read_lines(path), ""))[1]
+def _divided(preset, paths, number, directory):
+    """The training files without so many examples, and these. Pairs with the same first sentence stay together."""
+    task = TASKS[preset.model.task]
+    formats = {path: task.file_format(Path(path), next(read_lines(path), "")) for path in paths}
+
+    def key(path, line):
+        try:
+            first, *_ = formats[path][0](line, SentenceReader(parses=False)).sentences
+        except SkippedExampleError:
+            return line
+        return " ".join(first.words)
+
+    headers = [has_header for _, has_header in formats.values()]
+    return split_examples(paths, number, directory, headers, *([key] if task.sentences == 2 else []))
 
 
 def _with_vectors(preset, vectors):

@@ -17,7 +17,8 @@ def add_options(parser: CommandParser) -> None:
         action="append",
         default=[],
         metavar="F",
-        help="a file whose lines must not occur, such as the dev set; may be given several times",
+        help="a file whose lines must not occur, such as a dev or test set; its pairs may, under other names or with"
+        " exchanged sides; may be given several times",
     )
 
 

@@ -8,7 +8,7 @@ import hashlib
 import heapq
 import itertools
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from tfnmt.data.lines import create_lines, read_lines
@@ -45,25 +45,26 @@ def split_pairs(paths: Sequence[str | Path], number: int, directory: Path) -> tu
 
 
 def split_examples(
-    paths: Sequence[str | Path], number: int, directory: Path, headers: Sequence[bool]
+    paths: Sequence[str | Path],
+    number: int,
+    directory: Path,
+    headers: Sequence[bool],
+    key: Callable[[str | Path, str], str] = lambda path, line: line,
 ) -> tuple[list[Path], list[Path]]:
     """Divide files with an example a line; arguments and result as of `split_pairs`.
 
     Args:
         headers: for each file, whether its first line is a header, which both parts get.
+        key: `key(path, line)`, of a line of a file: those with the same one stay together.
     """
 
-    def lines(path: str | Path, header: bool) -> Iterator[str]:
-        found = read_lines(path)
-        if header:
-            next(found, None)
-        return found
+    def keys(path: str | Path, header: bool) -> Iterator[str]:
+        return (key(path, line) for line in itertools.islice(read_lines(path), int(header), None))
 
-    every = (line for path, header in zip(paths, headers, strict=True) for line in lines(path, header))
+    files = list(zip(paths, headers, strict=True))
+    every = itertools.chain.from_iterable(keys(*file) for file in files)
     limit = _limit(every, number, ", ".join(map(str, paths)))
-    held_out = [
-        (_digest(line) <= limit for line in lines(path, header)) for path, header in zip(paths, headers, strict=True)
-    ]
+    held_out = [(_digest(each) <= limit for each in keys(*file)) for file in files]
     return _divide(paths, headers, held_out, directory)
 
 

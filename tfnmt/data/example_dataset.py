@@ -104,7 +104,7 @@ class ExampleDataset:
         """The examples of each batch of indices, read from the files one batch at a time.
 
         Raises:
-            UserError: a file has changed since it was checked.
+            UserError: a line cannot be read any more: the file has changed since it was checked.
         """
         with ExitStack() as stack:
             files = [stack.enter_context(_open(path)) for path in self.paths]

@@ -34,7 +34,8 @@ class SubwordTokenizer(Tokenizer):
     """Text <-> ids of SentencePiece subwords (Kudo and Richardson 2018, https://aclanthology.org/D18-2012).
 
     Decoding restores the encoded text, except that it is in Unicode form NFC, each run of white space is one space, and
-    characters that were not in the training text become "<unk>".
+    none at the beginning and the end, the mark of words "▁" (U+2581) becomes a space, and characters that were not in
+    the training text become "<unk>".
 
     Args:
         model: the bytes of a SentencePiece model whose first four ids are `SPECIAL_TOKENS`.

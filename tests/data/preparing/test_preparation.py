@@ -50,7 +50,8 @@ def test_a_corpus_is_prepared_through_mistakes_and_kills(tmp_path, monkeypatch, 
     with pytest.raises(UserError, match=r"^\S+1\.tsv, line 1: 0 TABs; there must be one, between source and target$"):
         prepare(directory, inputs, PREPARATION)
     Path(names[1]).write_text(right, encoding="utf-8")
-    with pytest.raises(UserError, match="prepare.json: files was another"):
+    (directory / "parts" / "00000-000000.json").touch()  # the first file's parts may be there or not
+    with pytest.raises(UserError, match=r"prepare.json: \S+1\.tsv was another when this was begun"):
         prepare(directory, inputs, PREPARATION)
     shutil.rmtree(directory)
 
@@ -118,6 +119,24 @@ def test_parts_that_are_missing_are_told(tmp_path):
         passes.filter_inputs(ray, find_inputs([str(path)], None), tmp_path, FilterConfiguration(), 100)
 
 
+def test_after_a_mistake_before_the_first_part_the_mended_file_is_taken(tmp_path, monkeypatch):
+    directory, names = tmp_path / "records", [str(tmp_path / f"{number}.tsv") for number in range(2)]
+    for name in names:
+        Path(name).write_text("a\tb\n")
+    monkeypatch.setattr(preparation, "ray_started", MagicMock())
+    monkeypatch.setattr(preparation, "_write", MagicMock(side_effect=UserError("1.tsv, line 1: 0 TABs")))
+    for _ in range(2):
+        with pytest.raises(UserError, match="0 TABs"):
+            prepare(directory, find_inputs(names, None), PREPARATION)
+        Path(names[1]).write_text("a\tb\nc\td\n")
+    (directory / "parts" / "00000-000000.json").touch()
+    Path(names[1]).write_text("a\tb\n")
+    with pytest.raises(
+        UserError, match=f"prepare.json: {names[1]} was another when this was begun; go on with the same"
+    ):
+        prepare(directory, find_inputs(names, None), PREPARATION)
+
+
 @pytest.mark.parametrize("name", ["index.json", "target.json", "00000-000000.tfrecord"])
 def test_other_records_and_models_stay(tmp_path, name):
     """A model's tokenizers would take the place of those asked for."""
@@ -152,7 +171,7 @@ def test_what_was_begun_before_times_were_kept_goes_on(tmp_path):
     begun.write_text(json.dumps(description | {"files": [[str(path), 4]]}))
     assert preparation._begin(*given)
     path.write_text("a\tb\nc\td\n")
-    with pytest.raises(UserError, match="prepare.json: files was another"):
+    with pytest.raises(UserError, match=f"prepare.json: {path} was another when"):
         preparation._begin(*given)
 
 
@@ -168,7 +187,7 @@ def test_other_files_or_tokenizers_do_not_go_on(tmp_path):
             preparation._begin(*given, others)
     for text in ("a\tc\n", "a\tb\nc\td\n"):
         path.write_text(text)
-        with pytest.raises(UserError, match="prepare.json: files was another"):
+        with pytest.raises(UserError, match=f"prepare.json: {path} was another when"):
             preparation._begin(*given, own)
     for text in ("{", "[" * 100_000):
         (tmp_path / "records" / "prepare.json").write_text(text)

@@ -59,6 +59,15 @@ def test_a_task_without_a_sample_corpus_says_so(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
+def test_a_task_that_draws_too_few_lines_says_so(tmp_path):
+    class Coin(Spelling):
+        def draw_line(self, rng):
+            return rng.choice(["right a", "wrong b"])
+
+    with pytest.raises(UserError, match="task=spelling: draw_line draws only 2 different lines; a sample has 6,500"):
+        Coin().write_sample(tmp_path)
+
+
 def test_a_label_that_the_task_does_not_have_is_named(tmp_path):
     path = tmp_path / "words"
     path.write_text("right ( a b )\nleft c\n")

@@ -59,6 +59,8 @@ def prepare(
     records = ParallelRecords(directory)
     for script in (preparation.filters.source_script, preparation.filters.target_script):
         check_script(script)
+    if not (directory / INDEX).exists() and not any((directory / PARTS).glob("*")):
+        (directory / BEGUN).unlink(missing_ok=True)  # nothing was done, perhaps since a file was wrong
     begun = _begin(directory, inputs, preparation, tokenizers)
     if not (directory / INDEX).exists():
         with ray_started(object_store_bytes=_OBJECT_STORE) as ray:
@@ -95,10 +97,18 @@ def _begin(directory, inputs, preparation, tokenizers) -> bool:
     for key, value in description.items():
         if before.get(key) != value:
             raise UserError(
-                f"{path}: {key} was another when this was begun; go on with the same files and options, or name another"
-                " --output"
+                f"{path}: {_changed(key, before, value)} was another when this was begun; go on with the same files and"
+                " options, or name another --output"
             )
     return True
+
+
+def _changed(key, before, value):
+    """What is another: the key of an option, or a file by name, where as many were named."""
+    files = before.get("files")
+    if key != "files" or not isinstance(files, list) or len(files) != len(value):
+        return key
+    return next((now[0] for now, then in zip(value, files, strict=True) if now[: len(then)] != then), key)
 
 
 def _write(ray, directory, inputs, preparation, tokenizers):

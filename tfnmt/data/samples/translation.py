@@ -28,10 +28,10 @@ DEV_FRACTION = 16
 def sample_pairs(count: int, seed: int, split: str) -> list[tuple[str, str]]:
     """Different pairs (English, German) of a split.
 
-    Splits with the same seed share no sentence: "test" has the sentences with a held-out pair of words, and a stable
-    hash of the English sentence divides the others between "train" and "dev". Every word form of "test" is in the first
-    TRAIN_SIZE pairs of "train". The held-out pairs too depend on the seed, so a test set belongs to the training set of
-    the same seed.
+    Splits with the same seed share no English sentence: "test" has those with a held-out pair of words, and a stable
+    hash divides the others between "train" and "dev". Every word form of "test" is in the first TRAIN_SIZE pairs of
+    "train".
+    The held-out pairs too depend on the seed, so a test set belongs to the training set of the same seed.
 
     Args:
         count: number of pairs.

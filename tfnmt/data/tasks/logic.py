@@ -136,8 +136,8 @@ def normalized(line: str) -> str:
 
 
 def renamed_copies(path: str | Path, copies: int, seed: int, exclude: Collection[str] = ()) -> list[str]:
-    """So many copies of every line of a file, each `renamed` anew, in random order, without the pairs on the lines in
-    `exclude`. Empty lines are left out.
+    """So many copies of every line of a file, each `renamed` anew, in random order, without those that are equal to a
+    line in `exclude`. Empty lines are left out.
 
     Raises:
         UserError: the file cannot be read or is empty, or a line is not a pair of formulas.

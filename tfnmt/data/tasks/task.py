@@ -14,6 +14,8 @@ LineReader = Callable[[str, SentenceReader], Example]
 
 TRAIN_SIZE, DEV_SIZE = 6000, 500
 """Examples of a sample corpus."""
+MOST_REPEATED = 10_000
+"""Lines that were there already, one after the other, after which no new one is expected."""
 
 
 class Task(ABC):
@@ -92,12 +94,20 @@ class Task(ABC):
             The files: {"train": path, "dev": path}.
 
         Raises:
-            UserError: the task has no sample corpus.
+            UserError: the task has no sample corpus, or it draws too few different lines.
         """
         rng = random.Random(f"{self.name} {seed}")
         drawn: dict[str, None] = {}  # an ordered set
+        repeated = 0
         while len(drawn) < TRAIN_SIZE + DEV_SIZE:
-            drawn[self.draw_line(rng)] = None
+            line = self.draw_line(rng)
+            repeated = repeated + 1 if line in drawn else 0
+            if repeated == MOST_REPEATED:
+                raise UserError(
+                    f"task={self.name}: draw_line draws only {len(drawn):,} different lines; a sample has"
+                    f" {TRAIN_SIZE + DEV_SIZE:,}"
+                )
+            drawn[line] = None
         lines = list(drawn)
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
