@@ -68,8 +68,8 @@ figures: environment
 		"a man in a blue shirt is standing on a ladder cleaning a window .")
 	$(if $(PARSERS),$(TFNMT) plot tree --output docs/figures/trees.png --model $(PARSERS) --brackets \
 		"( ( a ( big man ) ) ( ( is sitting ) ( in ( a kitchen ) ) ) )" --title given predicted "learned by reward")
-	$(if $(COMPARED),$(TFNMT) report $(COMPARED) --source $(SOURCE) --target $(TARGET) --output report.html \
-		--picture docs/figures/report.png)
+	$(if $(COMPARED),$(TFNMT) report $(COMPARED) --source $(SOURCE) --target $(TARGET) --bleu-tokenize none \
+		--output report.html --picture docs/figures/report.png)
 	$(if $(BOARD),$(TFNMT) screenshots --model $(BOARD) --output docs/figures)
 	$(MAKE) docs
 	$(TFNMT) report sample-en-de sample-en-de-summary --output site/report.html

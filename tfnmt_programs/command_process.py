@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import logging
+import shlex
 import subprocess
 import sys
 import time
@@ -28,7 +29,7 @@ def run_command(command: Sequence[str], standard_input: Path | None = None) -> s
     Raises:
         UserError: it ends with another status than 0.
     """
-    logger.info("tfnmt %s", " ".join(command))
+    logger.info("tfnmt %s", shlex.join(command))
     start = time.monotonic()
     with (
         open(standard_input, "rb") if standard_input else contextlib.nullcontext() as stdin,
@@ -47,7 +48,7 @@ def run_command(command: Sequence[str], standard_input: Path | None = None) -> s
             process.terminate()
             raise
     if process.returncode != 0:
-        raise UserError(f"tfnmt {' '.join(command)}: status {process.returncode}")
+        raise UserError(f"tfnmt {shlex.join(command)}: status {process.returncode}")
     logger.info("done in %.0f seconds", time.monotonic() - start)
     return printed
 

@@ -8,6 +8,7 @@ each seed.
 import json
 import math
 import re
+import shlex
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
@@ -64,7 +65,7 @@ class Repetition:
         """
         table = markdown_table({seed: self.figures(seed) for seed in seeds})
         commands = [self.training_command("S"), *(self.evaluation_command(each, "S") for each in self.evaluations)]
-        table += "\n```\n" + "".join(f"tfnmt {' '.join(command)}\n" for command in commands) + "```\n"
+        table += "\n```\n" + "".join(f"tfnmt {shlex.join(command)}\n" for command in commands) + "```\n"
         (self.folder / "table.md").write_text(table, encoding="utf-8")
         return table
 

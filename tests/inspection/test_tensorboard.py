@@ -107,7 +107,7 @@ def test_the_profiler_stops_once_and_within_the_epoch_that_it_started_in(tmp_pat
         monkeypatch.setattr(tf.profiler.experimental, name, lambda *_, name=name: seen.append(name))
     optimizer, weight = keras.optimizers.SGD(), keras.Variable(np.ones(1, np.float32))
     summaries = TrainingSummaries(tmp_path, {}, profile_steps=(3, 9))
-    summaries.set_model(SimpleNamespace(optimizer=optimizer))
+    summaries.set_model(SimpleNamespace(optimizer=optimizer, metrics=[]))
     summaries.set_params({"steps": 4})
     for fit in range(2):
         summaries.on_train_begin()
@@ -175,3 +175,24 @@ def test_words_a_second_since_the_last_point(tmp_path, monkeypatch):
     assert summaries._words_per_second() == {}
     metric.words = 300.0
     assert summaries._words_per_second() == {"words_per_second": 50.0}
+
+
+@pytest.mark.parametrize("batches", [10, 60])
+def test_each_point_has_words_a_second(batches, tmp_path, monkeypatch):
+    """Those of the batches of its own epoch, without the first."""
+    times = iter(range(1000))
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    metric, step, points = SimpleNamespace(words=0.0), 0, {}
+    summaries = TrainingSummaries(tmp_path, {})
+    summaries.set_model(SimpleNamespace(metrics=[metric], optimizer=SimpleNamespace(learning_rate=0.1)))
+    summaries.set_params({"steps": batches})
+    summaries.step = lambda: step
+    summaries.write_scalars = lambda prefix, values: points.update({step: values["words_per_second"]})
+    for epoch in range(120 // batches):
+        metric.words = 0.0  # Keras resets metrics
+        summaries.on_epoch_begin(epoch)
+        for batch in range(batches):
+            metric.words += 7
+            step += 1
+            summaries.on_train_batch_end(batch, {})
+    assert points == {10: {50: 63.0, 100: 63.0}, 60: {50: 343.0, 100: 273.0}}[batches]

@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 from matplotlib.figure import Figure
 
+from tests.extents import lie_within
 from tfnmt.errors import UserError
 from tfnmt.inspection.attention import attention_matrices, draw_attention
 from tfnmt.inspection.figures import figure_image
@@ -107,6 +108,13 @@ def test_nine_groups_can_be_told_apart():
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [first for first, _ in groups]
 
 
+@pytest.mark.parametrize("letters", [65, 66, 300])
+def test_long_sentences_in_the_legend_of_summaries_fit(letters):
+    groups = [((50 * "a woman is cooking food , ")[:letters], "b")] * 80
+    figure = draw_summary_vectors(np.arange(320.0).reshape(160, 2), [0.5, 0.25], groups)
+    assert lie_within(figure, figure.legends)
+
+
 def test_figures_of_earlier_epochs_are_freed():
     """Even while Python does not collect by itself."""
     gc.collect()
@@ -134,6 +142,26 @@ def test_attention_has_a_row_for_each_word_written(monkeypatch):
         np.testing.assert_allclose(alpha.sum(axis=1), 1, rtol=1e-5)
     figure = draw_attention(matrices)
     assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == matrices[0][0]
+
+
+LONG_WORD = "Rechtsschutzversicherungsgesellschaften"
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("Geschwindigkeitsbegrenzung . </s>", "speed limit .")],
+        [(f"{LONG_WORD} helfen . </s>", "insurance companies help .")],
+        [("insurance companies help . </s>", f"{2 * LONG_WORD} helfen .")],
+        [(f"{LONG_WORD} </s>", LONG_WORD)],
+        [(f"ein {LONG_WORD} . </s>", "a"), ("a man in blue . </s>", f"ein {LONG_WORD} in Blau .")],
+    ],
+)
+def test_long_words_beside_attention_are_seen_whole(pairs):
+    words = [(source.split(), target.split()) for source, target in pairs]
+    figure = draw_attention([(s, t, np.full((len(t), len(s)), 1 / len(s))) for s, t in words])
+    labels = [label for axes in figure.axes for label in (*axes.get_xticklabels(), *axes.get_yticklabels())]
+    assert lie_within(figure, labels)  # and Matplotlib does not warn that there is no room for the axes
 
 
 def test_no_attention_is_said_in_one_line():

@@ -5,7 +5,8 @@ import re
 import matplotlib
 import pytest
 
-from tfnmt.inspection.figures import save
+from tests.extents import lie_within
+from tfnmt.inspection.figures import missing_characters_told, save
 from tfnmt.inspection.trees import EXAMPLE, draw_shift_reduce, draw_trees, shift_reduce_steps, tree_positions
 from tfnmt.text.brackets import from_brackets
 
@@ -37,6 +38,25 @@ def test_each_tree_has_its_words_and_title():
     for axes in figure.axes:
         assert [text.get_text() for text in axes.texts] == ["a", "b", "c"]
         assert len(axes.get_lines()) == 4 + 2  # edges and inner nodes
+
+
+def test_long_titles_stand_apart_and_fit():
+    titles = ["runs/spinn-of-snli-with-a-tracker", "runs/rl-spinn-of-snli-with-a-tracker", "given"]
+    figure = draw_trees(dict.fromkeys(titles, from_brackets("( a b )")))
+    assert lie_within(figure, [axes.title for axes in figure.axes])
+    boxes = [axes.title.get_window_extent() for axes in figure.axes]
+    assert boxes[0].x1 < boxes[1].x0 and boxes[1].x1 < boxes[2].x0
+
+
+@pytest.mark.parametrize("words", ["WWWWWWWW MMMMMMMM", "@@@@@@@@ mwmwmwmw", "%%%%%%%% ＷＭＷＭＷＭＷＭ"])
+def test_wide_letters_stay_in_their_boxes(words):
+    figure = draw_shift_reduce(*from_brackets(f"( {words} )"))
+    with missing_characters_told():
+        figure.draw_without_rendering()
+    shown = [text for text in figure.axes[0].texts if text.get_text() in words.split()]
+    assert len(shown) == 4  # in the buffer, then on the stack
+    boxes = [text.get_bbox_patch().get_window_extent() for text in shown]
+    assert boxes[0].x1 < boxes[1].x0 and boxes[2].x1 < boxes[3].x0
 
 
 def test_dollar_signs_are_drawn_as_they_are(tmp_path):

@@ -1,6 +1,8 @@
 """Commands in processes of their own, and the signals that they get."""
 
+import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.processes import group_ended
+from tfnmt.errors import UserError
+from tfnmt_programs.command_process import run_command
 
 RUNS = """
 import sys
@@ -45,3 +49,11 @@ def test_ctrl_c_reaches_a_command_once(tmp_path):
         os.killpg(runs.pid, signal.SIGINT)
         _, said = runs.communicate(timeout=60)
     assert "SIGTERM" in said.splitlines() and "SIGINT" not in said.splitlines()
+
+
+def test_a_command_is_told_so_that_it_can_be_copied(caplog, monkeypatch):
+    caplog.set_level(logging.INFO, logger="tfnmt_programs")
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    with pytest.raises(UserError, match="^tfnmt translate --model 'my model': status 1$"):
+        run_command(["translate", "--model", "my model"])
+    assert "tfnmt translate --model 'my model'" in caplog.messages

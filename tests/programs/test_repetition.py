@@ -1,6 +1,7 @@
 """Experiments over seeds; the commands are not run, but write what they would leave."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,15 @@ def test_the_table_has_mean_and_deviation_and_the_commands(commands, tmp_path):
     assert "| sentences_per_second" not in rows
     assert f"tfnmt {' '.join(EVALUATION)} --model {tmp_path}/seed-S --json" in rows
     assert (tmp_path / "table.md").read_text() == table
+
+
+def test_the_commands_of_a_table_can_be_copied_where_paths_have_blanks(commands, tmp_path):
+    table = Repetition(tmp_path / "my runs", [*TRAINING, "--initial", "my model"], []).run([1])
+    command = next(line for line in table.splitlines() if line.startswith("tfnmt"))
+    assert shlex.split(command) == [
+        *("tfnmt", *TRAINING, "--initial", "my model", "--set", "seed=S"),
+        *("--output", f"{tmp_path}/my runs/seed-S"),
+    ]
 
 
 @pytest.mark.parametrize("names", [("test2016.en", "test2017.en"), ("2016/test.en", "2017/test.en")])

@@ -44,10 +44,15 @@ def attention_matrices(model: Translator, texts: Sequence[str], beam_size: int =
 @plain_text()
 def draw_attention(matrices: Sequence[Matrix]) -> Figure:
     """A figure with a heat map for each matrix that `attention_matrices` returns, one below the other."""
-    heights = [0.27 * len(target) + 1.4 for _, target, _ in matrices]
+    # Source words stand aslant over the rows, target words at the left: both need room by their letters.
+    rows = [max(3, len(target)) for _, target, _ in matrices]  # the bar of colours needs three, too
+    heights = [
+        0.27 * count + 0.8 + 0.08 * _longest(source) for count, (source, _, _) in zip(rows, matrices, strict=True)
+    ]
     widest = max(len(source) for source, _, _ in matrices)
-    figure = new_figure(max(5.0, 0.36 * widest + 2.5), sum(heights))
-    panels = figure.subplots(len(matrices), 1, squeeze=False, height_ratios=heights)[:, 0]
+    left = 0.09 * max(_longest(target) for _, target, _ in matrices)
+    figure = new_figure(max(5.0, 0.36 * widest + 2.0 + left), sum(heights))
+    panels = figure.subplots(len(matrices), 1, squeeze=False, height_ratios=rows)[:, 0]
     for axes, (source, target, alpha) in zip(panels, matrices, strict=True):
         image = axes.imshow(alpha, cmap="Greys", vmin=0, vmax=1, aspect="auto")
         axes.set_xticks(range(len(source)), source, rotation=60, ha="left", rotation_mode="anchor")
@@ -57,6 +62,11 @@ def draw_attention(matrices: Sequence[Matrix]) -> Figure:
         axes.xaxis.set_label_position("top")
         figure.colorbar(image, ax=axes, label="attention α", shrink=0.8)
     return figure
+
+
+def _longest(words):
+    """The letters of the longest word."""
+    return max(map(len, words))
 
 
 def _words(tokenizer, ids):

@@ -135,7 +135,9 @@ def group_figures(vectors: np.ndarray, groups: ArrayLike) -> dict[str, float]:
 @plain_text()
 def draw_summary_vectors(projected: np.ndarray, explained: Sequence[float], groups: Sequence[Sequence[str]]) -> Figure:
     """A figure of projected vectors [examples, 2], coloured by group. The examples are the groups' texts in order."""
-    figure = new_figure(9, 6)
+    names = [_shortened(group[0]) for group in groups]
+    ncols = 2 if max(map(len, names)) <= 65 else 1  # of the legend, which is as wide as the figure
+    figure = new_figure(9, max(6, 4 + 0.17 * len(names) / ncols))
     axes = figure.add_subplot()
     first, handles = 0, []
     for i, group in enumerate(groups):
@@ -150,10 +152,14 @@ def draw_summary_vectors(projected: np.ndarray, explained: Sequence[float], grou
     axes.set_ylabel(f"second principal component ({explained[1]:.0%} of the variance)")
     figure.legend(
         handles,
-        [group[0] for group in groups],  # given, since a label that begins with _ would be left out
+        names,  # given, since a label that begins with _ would be left out
         loc="outside lower center",
-        ncols=2,
+        ncols=ncols,
         fontsize=8,
         title="each group says the same; its first sentence:",
     )
     return figure
+
+
+def _shortened(sentence, length=130):
+    return sentence if len(sentence) <= length else f"{sentence[: length - 1]}…"

@@ -79,6 +79,8 @@ class TrainingSummaries(SummaryCallback):
         is_last_of_epoch = batch + 1 == self.params.get("steps")  # then dev data are scored, which is no training
         if self.profile_steps and (is_last_of_epoch or self.step() >= self.profile_steps[1]):
             self._stop_profiler()
+        if self.last_count is None:
+            self._words_per_second()  # counts from here on, since the first batch may have been traced
         if self.step() % BATCHES_BETWEEN_POINTS:
             return
         optimizer = self.model.optimizer
@@ -111,7 +113,7 @@ class TrainingSummaries(SummaryCallback):
             self.profiling, self.profile_steps = False, None
 
     def _words_per_second(self) -> dict[str, float]:
-        """Target words a second since the last point, where a metric counts words."""
+        """Target words a second since the last point or the epoch's first batch, where a metric counts words."""
         counters = [metric.words for metric in _metrics(self.model) if hasattr(metric, "words")]
         if not counters:
             return {}

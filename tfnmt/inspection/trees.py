@@ -1,5 +1,6 @@
 """Binary trees drawn from transitions, side by side; shift-reduce parsing as a strip of stacks and buffers."""
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
@@ -45,7 +46,10 @@ def draw_trees(trees: Mapping[str, tuple[Sequence[str], Sequence[int]]]) -> Figu
     Args:
         trees: {title: (words, transitions)}, see `tfnmt.text.brackets`.
     """
-    widths = [max(2, sum(0.11 * max(4, len(word)) + 0.12 for word in words)) for words, _ in trees.values()]
+    widths = [
+        max(2, 0.095 * len(title) + 0.2, sum(0.11 * max(4, len(word)) + 0.12 for word in words))
+        for title, (words, _) in trees.items()
+    ]
     highest = max(max(tree_heights(transitions)) for _, transitions in trees.values())
     figure = new_figure(sum(widths) + 0.4, 0.45 * highest + 1.2)
     panels = figure.subplots(1, len(trees), squeeze=False, width_ratios=widths)[0]
@@ -105,7 +109,7 @@ def draw_shift_reduce(words: Sequence[str], transitions: Sequence[int]) -> Figur
         _boxes(axes, 0, row, stack, BLUE)
         _boxes(axes, stack_width + buffer_width + 0.5 - sum(_width(word) + 0.1 for word in buffer), row, buffer, ORANGE)
     axes.text(0, len(steps) - 1, "the root is the encoding of the sentence", va="center", fontsize=10, style="italic")
-    axes.text(0, -0.75, "stack (its top at the right)", color=BLUE, fontsize=10, weight="bold")
+    axes.text(0, -0.75, "stack (its top at the right)", color=BLUE, fontsize=10, weight="bold", family="DejaVu Sans")
     axes.text(
         stack_width + buffer_width + 0.4,
         -0.75,
@@ -113,13 +117,20 @@ def draw_shift_reduce(words: Sequence[str], transitions: Sequence[int]) -> Figur
         color="#9a6a00",
         ha="right",
         weight="bold",
+        family="DejaVu Sans",  # other fonts may have no bold letters, of which Matplotlib would warn
     )
     return figure
 
 
 def _width(text):
     """The approximate width of an entry in inches."""
-    return 0.16 + sum(0.05 if letter in " .,()ilt" else 0.085 for letter in text)
+    return 0.16 + sum(map(_letter_width, text))
+
+
+def _letter_width(letter):
+    if letter in "MWmw@%" or unicodedata.east_asian_width(letter) in "WF":  # wide, or of full width
+        return 0.125
+    return 0.05 if letter in " .,()ilt" else 0.085
 
 
 def _boxes(axes, x, row, entries, color):

@@ -9,6 +9,7 @@ from typing import TextIO
 
 from tfnmt.commands.field_options import add_field
 from tfnmt.commands.parser import CommandParser, model_directory, output_file, picture, positive
+from tfnmt.commands.search_options import add_bleu_tokenize
 from tfnmt.errors import UserError
 from tfnmt.translation.search_configuration import SearchConfiguration
 
@@ -31,6 +32,7 @@ def add_options(parser: CommandParser) -> None:
     add("--data", nargs="+", metavar="F", help="labelled examples to classify (default: each run's dev data)")
     add("--examples", type=positive, default=5, metavar="N", help="how many of the best and worst (default: 5)")
     add_field(parser, SearchConfiguration, "beam_size")
+    add_bleu_tokenize(parser)
 
 
 def main(arguments: argparse.Namespace, output: TextIO) -> None:
@@ -49,7 +51,9 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     for option, value, kind in (("source", pairs, Preset.kind), ("data", arguments.data, ClassifierPreset.kind)):
         if value and kind not in [run.kind for run in runs]:
             raise UserError(f"--{option} is for a {kind}, and none is named")
-    page = report(runs, pairs, arguments.data, arguments.examples, arguments.beam_size)
+    page = report(
+        runs, pairs, arguments.data, arguments.examples, arguments.beam_size, tokenize=arguments.bleu_tokenize
+    )
     write_file(Path(arguments.output), page, "name another --output")
     print(arguments.output, file=output)
     if arguments.picture:

@@ -22,7 +22,10 @@ def draw_curves(runs: Sequence[Run]) -> Figure:
     every = dict.fromkeys(name for run in runs for row in run.history for name in row if name not in NO_MEASURES)
     measures = list(dict.fromkeys(name.removeprefix("dev_") for name in every))
     rows = -(-len(measures) // COLUMNS)
-    figure = new_figure(3.6 * min(COLUMNS, len(measures)), 2.6 * rows + 0.4)
+    entry = 0.7 + 0.09 * max(len(run.name) for run in runs)  # inches of the legend: a line, the name, a space
+    width = max(3.6 * min(COLUMNS, len(measures)), entry)
+    ncols = min(4, int(width / entry))
+    figure = new_figure(width, 2.6 * rows + 0.4 + 0.2 * ((len(runs) - 1) // ncols))
     panels = figure.subplots(rows, min(COLUMNS, len(measures)), squeeze=False).ravel()
     for axes in panels[len(measures) :]:
         axes.axis("off")
@@ -33,12 +36,12 @@ def draw_curves(runs: Sequence[Run]) -> Figure:
             _draw_line(axes, run, measure, **style | {"linestyle": ":", "markersize": 2})
         axes.set_title(measure.replace("_", " "), fontsize=10)
         axes.grid(alpha=0.3)
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)  # else fractions of the only epoch
     for axes in panels[max(0, len(measures) - COLUMNS) : len(measures)]:
         axes.set_xlabel("epoch")
     if len(runs) > 1:
         handles = [Line2D([], [], **_style(i)) for i in range(len(runs))]
-        figure.legend(handles, [run.name for run in runs], loc="outside upper left", ncols=4, frameon=False)
+        figure.legend(handles, [run.name for run in runs], loc="outside upper left", ncols=ncols, frameon=False)
     return figure
 
 

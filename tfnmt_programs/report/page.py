@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import matplotlib
 from matplotlib.figure import Figure
 
+from tfnmt.inspection.figures import missing_characters_told
+
 STYLE = """
 :root { color-scheme: light dark; --back: #ffffff; --text: #1c2026; --muted: #59616c; --line: #d4d8de;
         --accent: #1450b4; --mark: #ffe2b8; }
@@ -101,7 +103,7 @@ def picture(figure: Figure, description: str, caption: str = "") -> str:
     In a dark window its lightness is inverted, and its hues are kept: black becomes white, and blue stays blue.
     """
     file = io.StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": "tfnmt"}):
+    with matplotlib.rc_context({"svg.hashsalt": "tfnmt"}), missing_characters_told():
         figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     content = base64.b64encode(file.getvalue().encode()).decode()
     title = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""

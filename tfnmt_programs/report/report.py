@@ -21,6 +21,7 @@ def report(
     data: Sequence[str] | None = None,
     examples: int = 5,
     beam_size: int = 5,
+    tokenize: str = "13a",
 ) -> str:
     """A report as one HTML page that needs nothing else.
 
@@ -30,23 +31,20 @@ def report(
         data: files of what classifiers are scored on; None: as `pairs`.
         examples: how many of the best and of the worst are shown.
         beam_size: of translators.
+        tokenize: sacrebleu's tokenization for BLEU.
 
     Raises:
         UserError: a file of a run or of the data is missing or broken.
     """
     sections = {"Runs": _overview(runs)}
-    known = [run for run in runs if run.history]
-    if known:
-        told = "Lines are scores on dev data, dotted ones those on training data, over the epochs."
-        names = ", ".join(run.name for run in known)
-        sections["Curves"] = f'<p class="faint">{told}</p>{picture(draw_curves(known), f"Curves of {names}")}'
     with tempfile.TemporaryDirectory() as folder:
         groups = _groups(runs, pairs, data, Path(folder))
         for title, (members, files) in groups.items():
+            made = {"Curves": _curves(members)}
             if members[0].kind == "translator":
-                made = translation_sections(members, ParallelFiles(*files), examples, beam_size)
+                made |= translation_sections(members, ParallelFiles(*files), examples, beam_size, tokenize)
             else:
-                made = classification_sections(members, files, examples)
+                made |= classification_sections(members, files, examples)
             sections |= {heading if len(groups) == 1 else f"{heading}, {title}": body for heading, body in made.items()}
     about = f"Written by <code>tfnmt report</code>, tfnmt {escape(tfnmt.__version__)}."
     title = ", ".join(run.name for run in runs) if len(runs) <= 3 else f"{len(runs)} runs"
@@ -68,6 +66,16 @@ def _overview(runs):
             columns = ("setting", *(run.name for run in members))
             overview += table(columns, settings, f"Settings in which the {kind}s differ")
     return overview
+
+
+def _curves(members):
+    """The curves of those runs of a group that have any, over each other."""
+    known = [run for run in members if run.history]
+    if not known:
+        return ""
+    told = "Lines are scores on dev data, dotted ones those on training data, over the epochs."
+    names = ", ".join(run.name for run in known)
+    return f'<p class="faint">{told}</p>{picture(draw_curves(known), f"Curves of {names}")}'
 
 
 def _groups(runs, pairs, data, folder):

@@ -19,7 +19,9 @@ LONGEST_DRAWN = 20
 """Words of a sentence that is drawn."""
 
 
-def translation_sections(runs: Sequence[Run], files: ParallelFiles, examples: int, beam_size: int) -> dict[str, str]:
+def translation_sections(
+    runs: Sequence[Run], files: ParallelFiles, examples: int, beam_size: int, tokenize: str = "13a"
+) -> dict[str, str]:
     """{heading: HTML} of translators on the same files.
 
     Args:
@@ -27,16 +29,17 @@ def translation_sections(runs: Sequence[Run], files: ParallelFiles, examples: in
         files: sentence pairs.
         examples: how many of the best and of the worst translations are shown.
         beam_size: of the search.
+        tokenize: sacrebleu's tokenization for BLEU.
     """
     figures, translations, models = {}, {}, {}
     for run in runs:
         models[run.name] = model = tfnmt.load(run.directory, "translator")
-        figures[run.name], translations[run.name] = evaluate_translator(model, files, beam_size)
+        figures[run.name], translations[run.name] = evaluate_translator(model, files, beam_size, tokenize=tokenize)
     sources, references = read_references(model, files)
     return {
         "Scores": _scores(figures, files, beam_size),
         "Translations": _best_and_worst(sources, references, translations, examples),
-        "Lengths": _lengths(sources, references, translations),
+        "Lengths": _lengths(sources, references, translations, tokenize),
         "Attention": _attention(models, sources, beam_size),
     }
 
@@ -83,8 +86,8 @@ def _best_and_worst(sources: Sequence[str], references: Sequence[str], translati
     )
 
 
-def _lengths(sources, references, translations):
-    rows = {name: bleu_by_length(sources, references, texts) for name, texts in translations.items()}
+def _lengths(sources, references, translations, tokenize):
+    rows = {name: bleu_by_length(sources, references, texts, tokenize=tokenize) for name, texts in translations.items()}
     return picture(draw_bleu_by_length(rows), f"BLEU of {', '.join(rows)} by the length of the source")
 
 

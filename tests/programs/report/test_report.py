@@ -14,6 +14,7 @@ import sacrebleu
 import tfnmt
 from tests.commands.calls import call
 from tests.contrasts import CONTRASTS
+from tests.extents import lie_within
 from tfnmt.classification.evaluation import evaluation_dataset
 from tfnmt.data.examples import Example, Sentence
 from tfnmt.data.samples.translation import sample_pairs
@@ -23,7 +24,7 @@ from tfnmt.files import file_digest
 from tfnmt.pretrained import FOLDER
 from tfnmt_programs.figures.browser import SIZE
 from tfnmt_programs.figures.page import show_as
-from tfnmt_programs.report import classifiers, report
+from tfnmt_programs.report import classifiers, report, translators
 from tfnmt_programs.report.classifiers import probabilities
 from tfnmt_programs.report.curves import draw_curves
 from tfnmt_programs.report.page import example, marked, page, picture, table
@@ -133,6 +134,70 @@ def test_curves_of_nine_runs_can_be_told_apart(tmp_path):
     lines, (legend,) = figure.axes[0].lines, figure.legends
     assert len({(line.get_color(), line.get_marker()) for line in lines}) == len(lines) == 9
     assert [text.get_text() for text in legend.get_texts()] == [run.name for run in runs]
+
+
+@pytest.mark.parametrize("letters, measures", [(12, 3), (40, 3), (70, 1), (150, 1)])
+def test_long_names_beside_curves_are_seen_whole(letters, measures, tmp_path):
+    row = {"epoch": 1} | {f"dev_{i}": 1.0 for i in range(measures)}
+    figure = draw_curves([Run(f"{i} " + letters * "n", tmp_path, None, [row]) for i in range(9)])
+    assert lie_within(figure, [*figure.legends, *figure.axes])
+
+
+def test_there_are_no_fractions_of_epochs(tmp_path):
+    figure = draw_curves([Run("a", tmp_path, None, [{"epoch": 1, "dev_loss": 2.0}])])
+    figure.draw_without_rendering()
+    assert all(tick == int(tick) for tick in figure.axes[0].get_xticks())
+
+
+def test_curves_of_runs_on_other_data_are_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "_overview", lambda runs: "")
+    monkeypatch.setattr(report, "translation_sections", lambda *_: {"Scores": "scores"})
+    monkeypatch.setattr(report, "classification_sections", lambda *_: {"Scores": "scores"})
+    paths = {name: tmp_path / name for name in "abc"}
+    for name, path in paths.items():
+        path.write_text(name)
+
+    def run(name, kind, files, history=({"epoch": 1, "dev_loss": 2.0},)):
+        preset = SimpleNamespace(model=SimpleNamespace(task="snli"))
+        found = (paths[files],)
+        return SimpleNamespace(name=name, kind=kind, preset=preset, history=history, dev_files=lambda _: found)
+
+    translators = [run("one", "translator", "a"), run("two", "translator", "a"), run("three", "translator", "b")]
+    text = report.report([*translators, run("four", "classifier", "c"), run("five", "classifier", "a", ())])
+    assert_self_contained(text)
+    shown = re.findall("<h2 id[^>]*>(.*?)</h2>|alt=.(Curves of .*?). src", text)
+    assert [heading or described for heading, described in shown] == [
+        *("Curves, translation of one, two", "Curves of one, two", "Scores, translation of one, two"),
+        *("Curves, translation of three", "Curves of three", "Scores, translation of three"),
+        *("Curves, snli of four", "Curves of four", "Scores, snli of four"),
+        "Scores, snli of five",
+    ]
+    text = report.report(translators[:2])
+    assert re.findall("<h2 id[^>]*>(.*?)</h2>", text) == ["Curves", "Scores"]
+
+
+def test_bleu_of_text_that_is_tokenized(tmp_path, monkeypatch):
+    """As of `evaluate-translator --bleu-tokenize none`, by length, too."""
+    asked = []
+
+    def evaluate(model, files, beam_size, tokenize):
+        asked.append(tokenize)
+        signatures = {f"{name}_signature": "" for name in ("bleu", "chrf", "ter")}
+        return dict.fromkeys(translators.MEASURES, 1.0) | signatures | {"sentences": 1}, ["a b"]
+
+    def by_length(sources, references, translations, tokenize):
+        asked.append(tokenize)
+        return [("1–2", 1, 0.0)]
+
+    model = SimpleNamespace(configuration=SimpleNamespace(attention="none"))
+    monkeypatch.setattr(translators, "tfnmt", SimpleNamespace(load=lambda *_: model))
+    monkeypatch.setattr(translators, "evaluate_translator", evaluate)
+    monkeypatch.setattr(translators, "read_references", lambda *_: (["a b"], ["a c"]))
+    monkeypatch.setattr(translators, "bleu_by_length", by_length)
+    (tmp_path / "a").write_text("a b\n")
+    options = ["--source", tmp_path / "a", "--target", tmp_path / "a", "--output", tmp_path / "report.html"]
+    call("report", "sample-en-de", *options, "--bleu-tokenize", "none")
+    assert asked == ["none", "none"]
 
 
 def test_each_model_parses_the_words_that_it_reads():

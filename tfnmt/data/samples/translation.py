@@ -30,8 +30,7 @@ def sample_pairs(count: int, seed: int, split: str) -> list[tuple[str, str]]:
 
     Splits with the same seed share no English sentence: "test" has those with a held-out pair of words, and a stable
     hash divides the others between "train" and "dev". Every word form of "test" is in the first TRAIN_SIZE pairs of
-    "train".
-    The held-out pairs too depend on the seed, so a test set belongs to the training set of the same seed.
+    "train". The held-out pairs too depend on the seed, so a test set belongs to the training set of the same seed.
 
     Args:
         count: number of pairs.
