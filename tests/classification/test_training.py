@@ -193,6 +193,7 @@ def test_lengths_that_the_epochs_never_reach_are_told(files, tmp_path, caplog):
     assert caplog.messages == ["examples of more than 4 words are never trained on: growing_epochs=50, epochs=1"]
 
 
+@pytest.mark.slow
 def test_a_model_of_the_other_kind_is_an_error(files, tmp_path):
     train_classifier(tmp_path / "model", small("encoder=bag", "steps=1"), *files)
     with pytest.raises(UserError, match="is a classifier, not a translator"):
@@ -266,6 +267,7 @@ def test_words_of_dev_files_are_not_learned(with_zebra, tmp_path):
     assert set(model.tokenizer.vocabulary()) == set(ExampleDataset(TASKS["snli"], with_zebra[0]).word_counts)
 
 
+@pytest.mark.slow
 def test_words_of_dev_files_have_vectors(with_zebra, tmp_path):
     (tmp_path / "vectors.txt").write_text("zebra 1 0 1\n", encoding="utf-8")
     preset = small("encoder=bag", "trained_embeddings=false", "steps=1")

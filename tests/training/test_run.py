@@ -430,6 +430,7 @@ def test_going_on_with_more_epochs(tmp_path):
         np.testing.assert_array_equal(value, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [5, 2], ids=["the batches done", "fewer"])
 def test_a_run_that_is_cut_short_before_its_first_scores_is_scored(steps, tmp_path):
     kills = {"in the first epoch": (callbacks.CheckpointCallback, "on_train_batch_end", 5)}
@@ -595,6 +596,7 @@ def test_weights_that_are_no_numbers_are_never_saved(step, tmp_path, monkeypatch
     assert checkpoint_names(tmp_path / "checkpoints") == (["step-6", "step-4", "step-0"] if step == 7 else ["step-0"])
 
 
+@pytest.mark.slow
 def test_other_data_are_refused(tmp_path, monkeypatch):
     start(tmp_path, epochs=1)
     monkeypatch.setitem(globals(), "BATCHES", 6)
