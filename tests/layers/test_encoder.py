@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tfnmt.layers.decoder import Decoder
-from tfnmt.layers.embedding import Embedding, over_time_dropout, whole_word_dropout
+from tfnmt.layers.embedding import Embedding, variational_dropout, whole_word_dropout
 from tfnmt.layers.encoder import Encoder
 
 pytestmark = pytest.mark.usefixtures("float64")
@@ -106,8 +106,8 @@ def test_embeddings_start_with_length_one():
     np.testing.assert_allclose(np.mean(np.sum(embedding.embeddings.numpy() ** 2, axis=1)), 1, rtol=0.05)
 
 
-def test_over_time_dropout_has_one_mask_for_all_times():
-    dropped = over_time_dropout(0.5, "float32")(tf.ones([6, 40, 10]), training=True).numpy()
+def test_variational_dropout_has_one_mask_for_all_times():
+    dropped = variational_dropout(0.5, "float32")(tf.ones([6, 40, 10]), training=True).numpy()
     assert set(np.unique(dropped)) == {0.0, 2.0}
     np.testing.assert_array_equal(dropped, np.broadcast_to(dropped[:1], dropped.shape))
     assert not np.array_equal(dropped[0, 0], dropped[0, 1])

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfnmt.layers.cells import Cell
 from tfnmt.layers.deep_output import DeepOutput
-from tfnmt.layers.embedding import Embedding, over_time_dropout, whole_word_dropout
+from tfnmt.layers.embedding import Embedding, variational_dropout, whole_word_dropout
 from tfnmt.layers.int8 import Int8Matrix
 from tfnmt.layers.invariants import cast_matrix, cast_weight, invariants_for_one_step, multiply, scoped
 from tfnmt.layers.recurrence import Tensors, recur
@@ -115,9 +115,9 @@ class Decoder(keras.layers.Layer):
         self.tied_embeddings = tied_embeddings
         self.residual = residual
         self.word_dropout = whole_word_dropout(word_dropout, self.dtype_policy.name)
-        self.embedding_dropout = over_time_dropout(embedding_dropout, self.dtype_policy.name)
+        self.embedding_dropout = variational_dropout(embedding_dropout, self.dtype_policy.name)
         self.state_dropout = keras.layers.Dropout(state_dropout, dtype=self.dtype_policy.name)
-        self.output_dropout = over_time_dropout(output_dropout, self.dtype_policy.name)
+        self.output_dropout = variational_dropout(output_dropout, self.dtype_policy.name)
 
     def build(self, ids_shape: tuple | None, encoded_shape: dict[str, tuple]) -> None:
         """`encoded_shape`: the shapes of what `Encoder` returns; only the last dimension of "summary" matters."""

@@ -135,6 +135,6 @@ def whole_word_dropout(rate: float, dtype: str) -> keras.layers.Dropout:
     return keras.layers.Dropout(rate, noise_shape=(None, None, 1), dtype=dtype)
 
 
-def over_time_dropout(rate: float, dtype: str) -> keras.layers.Dropout:
+def variational_dropout(rate: float, dtype: str) -> keras.layers.Dropout:
     """Dropout of [time, batch, size] with one mask for all times (Gal & Ghahramani 2016, arXiv:1512.05287)."""
     return keras.layers.Dropout(rate, noise_shape=(1, None, None), dtype=dtype)

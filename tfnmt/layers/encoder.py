@@ -5,7 +5,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfnmt.layers.embedding import Embedding, over_time_dropout, whole_word_dropout
+from tfnmt.layers.embedding import Embedding, variational_dropout, whole_word_dropout
 from tfnmt.layers.recurrent_layers import build_cells, make_cells, read_layers
 
 
@@ -59,9 +59,9 @@ class Encoder(keras.layers.Layer):
         self.residual = residual
         self.cells = make_cells(cell, units, layers, bidirectional, self.dtype_policy.name, layer_normalization)
         self.word_dropout = whole_word_dropout(word_dropout, self.dtype_policy.name)
-        self.embedding_dropout = over_time_dropout(embedding_dropout, self.dtype_policy.name)
+        self.embedding_dropout = variational_dropout(embedding_dropout, self.dtype_policy.name)
         self.state_dropout = keras.layers.Dropout(state_dropout, dtype=self.dtype_policy.name)
-        self.output_dropout = over_time_dropout(output_dropout, self.dtype_policy.name)
+        self.output_dropout = variational_dropout(output_dropout, self.dtype_policy.name)
         self.summary_dropout = keras.layers.Dropout(summary_dropout, dtype=self.dtype_policy.name)
 
     def build(self, input_shape: tuple | None = None) -> None:

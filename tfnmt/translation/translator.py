@@ -10,9 +10,9 @@ import tensorflow as tf
 from tfnmt.configuration import from_json, require_class
 from tfnmt.data.progress import ProgressDisplay
 from tfnmt.layers.decoder import Decoder
-from tfnmt.layers.drawn_words import DrawnWords
 from tfnmt.layers.encoder import Encoder
 from tfnmt.layers.invariants import products_in
+from tfnmt.layers.scheduled_sampling import ScheduledSampling
 from tfnmt.text.framing import encode_source
 from tfnmt.text.tokenizers import Tokenizer, tokenizer_from_config
 from tfnmt.training.losses import MaskedCrossEntropy, refuse_weights, symmetric_divergences
@@ -63,7 +63,8 @@ class Translator(MicroBatchTraining, keras.Model):
         self.decoder.build(None, {"summary": (None, self.encoder.output_size)})
         self.built = True
         if c.scheduled_sampling:
-            self.drawn_words = DrawnWords(c.scheduled_sampling, name="drawn_words")
+            # Saved weights have its seed under this name.
+            self.drawn_words = ScheduledSampling(c.scheduled_sampling, name="drawn_words")
         self.has_further_terms = bool(c.r_drop_weight or c.risk_weight)
         if c.risk_weight:
             self.seeds = keras.random.SeedGenerator()

@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests.translation.test_searcher import SOURCES, TARGETS, made
-from tfnmt.layers.drawn_words import DrawnWords
+from tfnmt.layers.scheduled_sampling import ScheduledSampling
 
 IDS = tf.constant([[2, 5, 6, 7], [2, 8, 0, 0]])
 
@@ -16,18 +16,18 @@ def certain(words, vocabulary_size=12):
 
 def test_each_word_becomes_what_was_expected_at_the_place_before():
     """The second place reads what was drawn for the first, and so on; START and padding stay."""
-    drawn = DrawnWords(1.0)(IDS, certain([[9, 10, 11, 4], [4, 9, 9, 9]]))
+    drawn = ScheduledSampling(1.0)(IDS, certain([[9, 10, 11, 4], [4, 9, 9, 9]]))
     np.testing.assert_array_equal(drawn, [[2, 9, 10, 11], [2, 4, 0, 0]])
-    np.testing.assert_array_equal(DrawnWords(0.0)(IDS, certain(tf.zeros_like(IDS))), IDS)
+    np.testing.assert_array_equal(ScheduledSampling(0.0)(IDS, certain(tf.zeros_like(IDS))), IDS)
 
 
 def test_padding_and_start_are_never_drawn():
     logits = certain([[0, 2, 0, 2], [2, 0, 0, 0]]) + 1e2 * tf.one_hot(9, 12)
-    np.testing.assert_array_equal(DrawnWords(1.0)(IDS, logits), [[2, 9, 9, 9], [2, 9, 0, 0]])
+    np.testing.assert_array_equal(ScheduledSampling(1.0)(IDS, logits), [[2, 9, 9, 9], [2, 9, 0, 0]])
 
 
 def test_a_part_of_the_words_is_drawn_anew_each_time():
-    ids, layer = tf.fill([100, 20], 5), DrawnWords(0.25)
+    ids, layer = tf.fill([100, 20], 5), ScheduledSampling(0.25)
     first, second = (layer(ids, certain(tf.fill([100, 20], 7))).numpy() for _ in range(2))
     assert set(np.unique(first)) == {5, 7} and abs(np.mean(first[:, 1:] == 7) - 0.25) < 0.04
     assert not np.array_equal(first, second)

@@ -9,7 +9,7 @@ from tfnmt.text.tokenizer import PADDING, START
 
 
 @keras.saving.register_keras_serializable("tfnmt")
-class DrawnWords(keras.layers.Layer):
+class ScheduledSampling(keras.layers.Layer):
     """Replaces a part of the words before each place by draws from what the model itself expected there.
 
     In training the decoder reads the given words, in a search its own: it has never seen its own mistakes (exposure
