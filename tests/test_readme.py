@@ -3,12 +3,15 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from tfnmt.commands.verbs import VERBS
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = [DOCS.parent / "README.md", *DOCS.rglob("*.md")]
 
 
+@pytest.mark.slow
 def test_the_python_examples_run(tmp_path, monkeypatch):
     page = (DOCS / "python.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)

@@ -91,6 +91,7 @@ def test_pretrained_vectors_are_not_trained(files, tmp_path):
     train_classifier(tmp_path / "model", started_preset(tmp_path / "model", ClassifierPreset), resume=True)
 
 
+@pytest.mark.slow
 def test_training_starts_from_an_initial_model(files, tmp_path):
     """A rate too small to move anything leaves the weights it began with, though its own files have other words."""
     train_classifier(
@@ -174,6 +175,7 @@ def test_settings_that_are_errors(settings, complaint, files, tmp_path):
     assert not (tmp_path / "model").exists()
 
 
+@pytest.mark.slow
 def test_random_vectors_that_stay_as_they_are_are_told_of(files, tmp_path, caplog):
     train_classifier(tmp_path / "first", small("encoder=bag", "steps=1"), *files)
     assert "no word vectors" not in caplog.text
@@ -181,6 +183,7 @@ def test_random_vectors_that_stay_as_they_are_are_told_of(files, tmp_path, caplo
     assert "no word vectors are given: random ones are used, and are not trained" in caplog.text
 
 
+@pytest.mark.slow
 def test_lengths_that_the_epochs_never_reach_are_told(files, tmp_path, caplog):
     caplog.set_level("WARNING", "tfnmt")
     train_classifier(

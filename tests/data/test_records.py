@@ -78,7 +78,7 @@ def test_batches_mix_shards(shards):
     assert len({(int(word) - 4) // 40 for word in inputs["source"][:, 0]}) > 2
 
 
-@pytest.mark.parametrize("skip", [0, 1, 9])
+@pytest.mark.parametrize("skip", [pytest.param(0, marks=pytest.mark.slow), 1, pytest.param(9, marks=pytest.mark.slow)])
 def test_skipping_leaves_the_tail_of_the_same_epoch(shards, skip):
     epoch = tf.Variable(0, dtype=tf.int64)
     batches, tail = (record_batches(shards, CONFIGURATION, 1, epoch, skipped) for skipped in (0, skip))

@@ -14,6 +14,8 @@ from tfnmt.serving.options import BatchingOptions
 from tfnmt_programs.figures.browser import SIZE, wait_for
 from tfnmt_programs.figures.page import SCENES, choose, open_page, settle, show_as, write
 
+pytestmark = pytest.mark.slow
+
 SENTENCE = "The small dog sees a red zebra."  # of which the model knows all words but the last
 PAIR = {"first": "a big man is sitting in a kitchen", "second": "a person is resting inside"}
 

@@ -34,6 +34,7 @@ def test_expected_loss_by_hand():
     np.testing.assert_allclose(tape.gradient(value, log_p)[0], 0.5 * q * (delta - q @ delta), atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [SMALL, CHO2014], ids=["attention", "summary"])
 def test_cold_draws_are_what_greedy_search_finds(options):
     model = trained(25, **options)
@@ -169,6 +170,7 @@ def test_it_is_no_part_of_the_dev_loss():
     np.testing.assert_allclose(*(each.evaluate(*copies(), verbose=0) for each in (plain, model)), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_micro_batches_count_by_their_sentences():
     """With almost no temperature the draws are the same however a batch is divided, and so is the loss."""
     inputs, labels = copies(7)

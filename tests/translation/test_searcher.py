@@ -225,6 +225,7 @@ def test_what_is_banned_is_never_written():
         Searcher(model, SearchConfiguration(banned_words=("zebra",)))
 
 
+@pytest.mark.slow
 def test_constraints_of_ones_own_and_a_saved_model_with_them(model, tmp_path):
     (word,) = model.target_tokenizer.encode(model.target_tokenizer.vocabulary()[:1]).to_list()[0]
     ban = functools.partial(ban_tokens, banned=[END, word])

@@ -186,6 +186,7 @@ def test_integers_of_any_kind(dtype, tmp_path):
     np.testing.assert_array_equal(load_shortlist(tmp_path / "short.npz").translations, [[3], [4]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_shortlist", [False, True])
 def test_products_in_bfloat16_are_near(model, with_shortlist):
     shortlist = some_words(model) if with_shortlist else None
