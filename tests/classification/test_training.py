@@ -232,6 +232,8 @@ def test_pairs_with_the_same_first_sentence_stay_together(tmp_path):
     sides = [[line.split("\t")[1] for line in file.read_text().splitlines()[1:]] for (file,) in parts]
     assert len(sides[0]) + len(sides[1]) == 60 and not set(sides[0]) & set(sides[1])
     assert len(sides[1]) == 6, "two sentences, so that there are five lines or more"
+    again = training._divided(small("encoder=bag"), [path, path], 5, tmp_path / "a file twice")
+    assert [len(files) for files in again] == [2, 2]
 
 
 def test_a_number_of_dev_examples_needs_files_to_hold_them_out_of(files, tmp_path):

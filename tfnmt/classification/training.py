@@ -183,7 +183,7 @@ def _divided(preset, paths, number, directory):
             return line
         return " ".join(first.words)
 
-    headers = [has_header for _, has_header in formats.values()]
+    headers = [formats[path][1] for path in paths]
     return split_examples(paths, number, directory, headers, *([key] if task.sentences == 2 else []))
 
 
