@@ -167,13 +167,15 @@ def test_masks_of_a_functional_model_are_those_of_keras():
 @pytest.mark.slow
 @pytest.mark.parametrize("rnn", [RNN, keras.layers.RNN])
 def test_a_functional_model_trains_and_is_saved_and_loaded(rnn, tmp_path):
+    keras.utils.set_random_seed(1)
     ids = keras.Input([8], dtype="int32")
     h = rnn(LSTMCell(4), return_sequences=True, name="lower")(keras.layers.Embedding(10, 4, mask_zero=True)(ids))
     model = keras.Model(ids, keras.layers.Dense(1)(rnn(GRUCell(4, layer_normalization=True))(h)))
     model.compile("adam", "mse")
-    x = RANDOM.integers(0, 10, [8, 8])
-    losses = model.fit(x, x[:, :1] / 10.0, epochs=2, verbose=0).history["loss"]
-    assert losses[1] < losses[0]
+    x = np.random.default_rng(1).integers(0, 10, [8, 8])
+    # More than one step: before a sequence's first word all is 0, of which normalization makes anything at first.
+    losses = model.fit(x, x[:, :1] / 10.0, epochs=20, verbose=0).history["loss"]
+    assert losses[-1] < losses[0]
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     np.testing.assert_array_equal(loaded(x), model(x))
