@@ -1,7 +1,7 @@
 """Training files divided into lines to train on and lines to choose the best weights by, where no dev files are given.
 
-Lines are chosen by a digest of what is in them: the same files are always divided alike, in whatever order their lines
-are, and lines that are repeated never stand on both sides.
+Lines are chosen by a digest of what is in them, or of the source or first sentence of a pair: the same files are always
+divided alike, in whatever order their lines are, and lines that are repeated never stand on both sides.
 """
 
 import hashlib

@@ -21,7 +21,7 @@ _ENCODED_AT_ONCE = 2048
 
 
 def write_shard(directory: Path, parts: Path, name: str, place: int, tokenizers: tuple[Tokenizer, Tokenizer]) -> int:
-    """Encode a filtered part, but its duplicates, as NAME.tfrecord, and write NAME.json; returns the number of pairs.
+    """Encode a filtered part without duplicates as NAME.tfrecord, and write NAME.json; returns the number of pairs.
 
     NAME.json has "name", "pairs", "bytes", "blake2b", "duplicates" (pairs that were left out) and "lengths": for each
     combination of lengths that occurs [source length, target length, pairs, the first such record, from 0].
