@@ -38,6 +38,10 @@ def test_train_evaluate_parse(tmp_path, monkeypatch):
     printed = call("train-classifier", *options, "--train", paths["train"], "--dev", paths["dev"])
     assert printed.startswith(f"{model}: best dev_accuracy 0.") and printed.endswith(", of epoch 1\n")
     assert call("train-classifier", "--resume", model) == printed, "the run is over"
+    again = [*options, "--preset", "tiny", "--train", paths["train"], "--dev", paths["dev"], "--resume"]
+    assert call("train-classifier", *again) == printed, "the same command again"
+    with pytest.raises(UserError, match=f"^{model}: the run was started with task=sst, not snli"):
+        call("train-classifier", "--resume", model, "--task", "snli")
 
     card = (model / "README.md").read_text(encoding="utf-8")
     assert "A classifier of sentences, of the task `sst`: " in card and "| `encoder` | spinn | spinn-pi-nt |" in card
@@ -89,8 +93,6 @@ def test_task_and_encoder_are_a_new_runs_choice(tmp_path):
     for options in (configured, configured[:3]):
         with pytest.raises(UserError, match="^--train is missing"):  # which is looked at after them
             call(*options, "--set", "task=sst", "encoder=bag", "--dev", "F")
-    with pytest.raises(UserError, match=f"--task: the run in {tmp_path} has its own; leave it out"):
-        call("train-classifier", "--resume", tmp_path, "--task", "sst")
     with pytest.raises(UserError, match="no run has begun there"):
         call("train-classifier", "--resume", tmp_path / "mistyped")
 

@@ -8,6 +8,7 @@ import json
 import math
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -206,6 +207,8 @@ def test_translate_keeps_to_what_may_be_written(model, monkeypatch):
     assert without and banned not in without
     once = translated(model, text, monkeypatch, "--beam-size", 1, "--no-repeat-ngram", 1, "--minimum-length", 3).split()
     assert len(set(once)) == len(once) >= 3
+    short = ("--maximum-length-factor", 0, "--maximum-length-offset", 1)
+    assert len(translated(model, text, monkeypatch, *short).split()) <= 1
 
 
 def test_translate_with_scores_alignments_and_prefixes(model, monkeypatch, tmp_path):
@@ -224,6 +227,28 @@ def test_translate_with_scores_alignments_and_prefixes(model, monkeypatch, tmp_p
     numbers, _, scores, _ = zip(*(line.split(" ||| ") for line in best), strict=True)
     assert numbers == ("0", "0", "1", "2", "2") and float(scores[0]) >= float(scores[1])
     assert best[0] == " ||| ".join(["0", *first.split("\t")])
+
+
+def test_scores_by_either_length(model, monkeypatch):
+    """log p / |y|, and log p / ((5 + |y|) / 6) (Wu et al. 2016), where a length of 1 is the same."""
+    text, scores = b"The dog sees a red ball.\n", []
+    for norm in (["--length-penalty", 0], ["--length-norm", "length"], ["--length-norm", "gnmt"]):
+        options = (
+            *norm,
+            "--beam-size",
+            2,
+            "--maximum-length-factor",
+            0,
+            "--maximum-length-offset",
+            3,
+            "--minimum-length",
+            3,
+            "--scores",
+        )
+        scores.append(float(translated(model, text, monkeypatch, *options).split("\t")[1]))
+    total, by_length, gnmt = scores
+    length = total / by_length
+    assert length > 1.5 and gnmt == pytest.approx(total * 6 / (5 + length), abs=2e-4)
 
 
 @pytest.mark.slow
@@ -358,13 +383,46 @@ def test_training_options_that_are_wrong(options, complaint, tmp_path, monkeypat
 
 
 def test_options_that_a_run_has_already(tmp_path, capsys):
-    for option in ("--preset", "--initial"):
+    for option, value in (("--config", "run.yaml"), ("--dev-split", 9)):
         with pytest.raises(UserError, match=f"{option}: the run in {tmp_path} has its own; leave it out"):
-            call("train-translator", "--resume", tmp_path, option, "tiny")
+            call("train-translator", "--resume", tmp_path, option, value)
     for verb, options in (("train-translator", []), ("train-classifier", ["--task", "sst", "--encoder", "bag"])):
         with pytest.raises(SystemExit) as ended:
             call(verb, "--resume", tmp_path, "--output", tmp_path, *options)
         assert ended.value.code == 2 and "not allowed with argument --resume" in capsys.readouterr().err
+
+
+def test_a_command_is_given_again_with_resume(model, training_options, tmp_path):
+    """It may name what the run was started with, and nothing else."""
+    output = tmp_path / "model"
+    shutil.copytree(model, output)
+    whole = ("train-translator", "--output", output, "--preset", "tiny", "--no-board", *training_options)
+    assert call(*whole, "--resume").startswith(f"{output}: best dev_loss ")
+    assert call("train-translator", "--resume", "--output", output) == call("train-translator", "--resume", output)
+    with pytest.raises(
+        UserError, match=f"^--preset multi30k: the run in {output} has tied_embeddings=false, not true; "
+    ):
+        call("train-translator", "--resume", output, "--preset", "multi30k", *training_options)
+    with pytest.raises(UserError, match=f"^--preset tiny: the run in {output} has .*=8, not "):
+        call("train-translator", "--resume", output, "--preset", "tiny")
+    with pytest.raises(UserError, match=f"^{output}: the run was started with initial=None, not "):
+        call("train-translator", "--resume", output, "--initial", "sample-en-de")
+
+
+def test_a_run_needs_a_directory(capsys):
+    told = {"--resume": "argument --resume: name the run's directory", "--no-board": "one of the arguments --output"}
+    for option, message in told.items():
+        with pytest.raises(SystemExit) as ended:
+            call("train-translator", option)
+        assert ended.value.code == 2 and message in capsys.readouterr().err
+
+
+def test_an_option_and_a_setting_that_contradict_each_other(tmp_path):
+    with pytest.raises(UserError, match="^--epochs 1: --set has epochs=3; leave one of the two out$"):
+        call("train-translator", "--output", tmp_path / "model", "--epochs", 1, "--set", "epochs=3")
+    with pytest.raises(UserError, match="^--task sick: --set has task=snli; leave one of the two out$"):
+        options = ("--task", "sick", "--encoder", "bag", "--set", "encoder=bag", "task=snli")
+        call("train-classifier", "--output", tmp_path / "model", *options)
 
 
 def test_a_run_that_goes_on_may_be_told_of_the_moved_files_alone():

@@ -21,11 +21,15 @@ LARGEST = 10**15
 class CommandParser(argparse.ArgumentParser):
     """An `ArgumentParser` whose errors are one line on standard error and status 2. An option of several values may be
     given several times: its values are those of all.
+
+    Attributes:
+        checks: what is called with the options once they are read, and may raise `UserError`.
     """
 
     def __init__(self, *arguments: Any, **options: Any):
         super().__init__(*arguments, **options)
         self.register("action", None, _Store)
+        self.checks: list[Callable[[argparse.Namespace], None]] = []
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """The options, and the command itself as `command_line`."""
@@ -44,6 +48,11 @@ class CommandParser(argparse.ArgumentParser):
             values = getattr(arguments, action.dest, None)
             if action.metavar in (FILE, FOLDER) and "" in (values if isinstance(values, list) else [values]):
                 self.error(f"argument {'/'.join(action.option_strings) or action.metavar}: the name is empty")
+        for check in self.checks:
+            try:
+                check(arguments)
+            except UserError as error:
+                self.error(str(error))
         return arguments, left
 
     def _print_message(self, message, file=None):

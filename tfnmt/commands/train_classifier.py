@@ -2,6 +2,7 @@
 
 import argparse
 import functools
+import logging
 from typing import TextIO
 
 from tfnmt.classification.configuration import TOKENIZER_KEYS
@@ -19,6 +20,7 @@ from tfnmt.commands.training_options import (
     chosen_settings,
     profiled_steps,
     refuse_dry_run,
+    refuse_other_preset,
     refuse_other_tokenizers,
     refuse_with_resume,
 )
@@ -28,6 +30,8 @@ from tfnmt.configuration import describe
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
 from tfnmt.translation.presets import find_preset
+
+logger = logging.getLogger(__name__)
 
 
 def add_options(parser: CommandParser) -> None:
@@ -98,8 +102,15 @@ def _chosen_preset(arguments):
 
     settings = chosen_settings(arguments, "task", "encoder")
     if arguments.resume:
-        refuse_with_resume(arguments, "preset", "config", "task", "encoder", "vectors", "initial", "dev_split")
-        return started_preset(arguments.resume, ClassifierPreset).override(settings)
+        refuse_with_resume(arguments, "config", "dev_split")
+        if arguments.vectors is not None:
+            logger.warning("--vectors %s: is not read again; the run has its words and vectors", arguments.vectors)
+        preset = started_preset(arguments.resume, ClassifierPreset).override(settings)
+        if arguments.preset is not None:
+            made = ("embedding_size", *(TOKENIZER_KEYS if preset.training.initial else ()))  # as --vectors has it
+            asked = find_preset(arguments.preset, CLASSIFIER_PRESETS).override(settings)
+            refuse_other_preset(arguments, asked, preset, made)
+        return preset
     base = find_preset(arguments.preset or "tiny", CLASSIFIER_PRESETS)
     preset = chosen_preset(base, arguments, settings, required=("task", "encoder"))
     if preset.training.initial is not None:

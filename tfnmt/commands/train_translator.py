@@ -17,6 +17,7 @@ from tfnmt.commands.training_options import (
     chosen_settings,
     profiled_steps,
     refuse_dry_run,
+    refuse_other_preset,
     refuse_other_tokenizers,
     refuse_with_resume,
 )
@@ -63,8 +64,11 @@ def _chosen(arguments):
     refuse_dry_run(arguments)
     settings = chosen_settings(arguments)
     if arguments.resume:
-        refuse_with_resume(arguments, "preset", "config", "initial", "dev_split")
+        refuse_with_resume(arguments, "config", "dev_split")
         preset = started_preset(arguments.resume, Preset).override(settings)
+        if arguments.preset is not None:
+            made = () if preset.training.initial is None else type(preset.text).model_fields
+            refuse_other_preset(arguments, find_preset(arguments.preset).override(settings), preset, made)
     else:
         base = find_preset(arguments.preset or "tiny")
         preset = chosen_preset(base, arguments, settings)

@@ -3,7 +3,7 @@
 import argparse
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +21,29 @@ MAX_FAILURES = 3
 
 def add_directory_options(parser: CommandParser) -> None:
     """Options that name the directory of a new run, or of one to go on with."""
-    group = parser.add_mutually_exclusive_group(required=True)
-    group.add_argument("--output", metavar="DIR", help="the model directory of a new run")
-    group.add_argument(
+    parser.add_argument("--output", metavar="DIR", help="the model directory of a new run")
+    parser.add_argument(
         "--resume",
+        nargs="?",
+        const=True,
         metavar="DIR",
         help="go on with the run in DIR, which knows its options and files: after a kill at any moment, or with other"
-        f" values of {', '.join(MAY_CHANGE)}",
+        f" values of {', '.join(MAY_CHANGE)}; without DIR, with that in --output",
     )
+    parser.checks.append(_settle_directory)
+
+
+def _settle_directory(arguments):
+    """Make `--resume DIR` of `--output DIR --resume`; one of the two options must be there."""
+    output, resume = arguments.output, arguments.resume
+    if resume is True:
+        if output is None:
+            raise UserError("argument --resume: name the run's directory, as in --resume DIR")
+        arguments.resume, arguments.output = output, None
+    elif output is None and resume is None:
+        raise UserError("one of the arguments --output --resume is required")
+    elif output is not None and resume is not None:
+        raise UserError("argument --output DIR: not allowed with argument --resume DIR")
 
 
 def add_device_options(parser: CommandParser) -> None:
@@ -123,9 +138,22 @@ def refuse_dry_run(arguments: argparse.Namespace) -> None:
 
 
 def chosen_settings(arguments: argparse.Namespace, *keys: str) -> list[str]:
-    """The settings `key=value` that `--set` and the options of keys name: these keys', and the common ones."""
-    keys += ("epochs", "steps", "initial")
-    return arguments.set + [f"{key}={value}" for key in keys if (value := getattr(arguments, key)) is not None]
+    """The settings `key=value` that `--set` and the options of keys name: these keys', and the common ones.
+
+    Raises:
+        UserError: an option and `--set` give one key different values.
+    """
+    of_options = [
+        f"{key}={value}"
+        for key in (*keys, "epochs", "steps", "initial")
+        if (value := getattr(arguments, key)) is not None
+    ]
+    for setting in of_options:
+        key = setting.partition("=")[0]
+        for other in arguments.set:
+            if other.partition("=")[0] == key and other != setting:
+                raise UserError(f"--{setting.replace('=', ' ', 1)}: --set has {other}; leave one of the two out")
+    return arguments.set + of_options
 
 
 def warn_of_unprofiled(profile_steps: tuple[int, int] | None, before: int, after: int) -> None:
@@ -142,6 +170,26 @@ def refuse_with_resume(arguments: argparse.Namespace, *options: str) -> None:
     for option in options:
         if getattr(arguments, option) is not None:
             raise UserError(f"--{option.replace('_', '-')}: the run in {arguments.resume} has its own; leave it out")
+
+
+def refuse_other_preset(arguments: argparse.Namespace, asked: Any, run: Any, made: Collection[str] = ()) -> None:
+    """Raise `UserError` if a command that goes on with a run names another preset than the run has.
+
+    Args:
+        arguments: the options, with `--resume` and `--preset`.
+        asked: the preset that they would begin a new run with.
+        run: that of the run, with what `--set` changes.
+        made: keys whose values come from elsewhere, such as a model to begin with.
+    """
+    for name, configuration in asked:
+        for key, value in configuration:
+            its_own = getattr(getattr(run, name), key)
+            if value != its_own and key not in (*MAY_CHANGE, *made):
+                its_own, value = setting_text(its_own), setting_text(value)
+                raise UserError(
+                    f"--preset {arguments.preset}: the run in {arguments.resume} has {key}={its_own}, not {value};"
+                    " leave --preset out, or name all that the run was started with"
+                )
 
 
 def add_board_options(parser: CommandParser) -> None:
