@@ -13,14 +13,17 @@ logger = logging.getLogger(__name__)
 BLEU_TOKENIZE = "13a"
 """The default, which is that of sacrebleu."""
 
-_OF_METHODS = {"beam": ("beam_size", "length_penalty"), "sample": ("temperature", "top_k", "top_p", "seed")}
+_OF_METHODS = {
+    "beam": ("beam_size", "length_penalty", "length_norm"),
+    "sample": ("temperature", "top_k", "top_p", "seed"),
+}
 """Method -> options that mean nothing with another."""
 
 _OUTPUT = """output:
   A line holds the translation, then what is asked for, a TAB before each:
   --scores      what translations are ordered by: the log-probability. A beam of 2 or more, or one with a coverage
-                penalty, divides it by the length (with the end) to the power of --length-penalty and adds the
-                coverage penalty; greedy search and sampling do not.
+                penalty, divides it by the length (with the end) to the power of --length-penalty, or as
+                --length-norm says, and adds the coverage penalty; greedy search and sampling do not.
   --alignments  pairs i-j: each word j of the translation with the word i of the source that it attends to most, both
                 counted from 0. The attention of a word's subwords is added up on both sides. Where the model's own
                 tokenizer splits off punctuation, that counts as words.
@@ -48,7 +51,8 @@ def add_beam_options(parser: CommandParser) -> None:
 def add_search_options(parser: CommandParser) -> None:
     """Options of every search, also of an exported translator's, and --shortlist."""
     add_beam_options(parser)
-    for name in ("minimum_length", "no_repeat_ngram", "banned_words", "no_unknown", "precision"):
+    lengths = ("length_norm", "maximum_length_factor", "maximum_length_offset", "minimum_length")
+    for name in (*lengths, "no_repeat_ngram", "banned_words", "no_unknown", "precision"):
         add_field(parser, SearchConfiguration, name)
     parser.add_argument(
         "--shortlist", metavar="F", help="score likely words only: a file that tfnmt make-shortlist has made"
@@ -92,5 +96,7 @@ def warn_of_unused_options(arguments: argparse.Namespace) -> None:
     is_greedy = arguments.beam_size == 1 and not getattr(arguments, "coverage_penalty", 0)
     if is_greedy and arguments.length_penalty != 1:
         logger.warning("--length-penalty has no effect with --beam-size 1")
+    if is_greedy and getattr(arguments, "length_norm", "length") != "length":
+        logger.warning("--length-norm has no effect with --beam-size 1")
     if getattr(arguments, "replace_unknown", False) and arguments.no_unknown:
         logger.warning("--replace-unk has no effect with --no-unknown")
