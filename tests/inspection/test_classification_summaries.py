@@ -1,6 +1,7 @@
 """What TensorBoard shows of a classifier."""
 
 import keras
+import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -31,6 +32,40 @@ def test_short_sentences_are_drawn_as_the_model_reads_them(brackets_as_words, tm
     events = EventAccumulator(str(tmp_path), size_guidance={"tensors": 0})
     events.Reload()
     assert events.Tags()["tensors"] == ["trees"]
+
+
+@pytest.mark.parametrize("encoder", ["bag", "spinn", "rl-spinn"])
+def test_graph_and_vectors_of_sentences(encoder, tmp_path):
+    """Also where the model draws parses in training."""
+    keras.utils.set_random_seed(1)
+    configuration = ClassifierConfiguration(task="logic", encoder=encoder, embedding_size=4, units=4, head_units=4)
+    model = Classifier(configuration, WordTokenizer(["a", "b", "not"]))
+    model.compile(optimizer="sgd")
+    reader = SentenceReader(model.encoder_spec.trains_on_parses)
+    pairs = [tuple(map(reader.read, pair)) for pair in (("a", "( not b )"), ("( a ( not b ) )", "b"))]
+    summaries = ClassificationSummaries(
+        tmp_path, model, [Example(pair, label) for pair, label in zip(pairs, (1, 2), strict=True)]
+    )
+    summaries.set_model(model)
+    before = [weight.numpy() for weight in model.variables]
+    summaries.on_train_begin()
+    summaries.on_train_begin()
+    summaries.on_train_end()
+    for weight, value in zip(model.variables, before, strict=True):
+        np.testing.assert_array_equal(weight, value)
+    events = EventAccumulator(str(tmp_path))
+    events.Reload()
+    assert events.Tags()["graph"]
+    labels = (tmp_path / "sentences_labels.tsv").read_text(encoding="utf-8").splitlines()
+    names = configuration.labels
+    assert labels[0] == "sentence\twords\tlabel"
+    assert labels[1:] == [
+        f"{words}\t{len(words.split())}\t{names[label]}"
+        for words, label in (("a", 1), ("not b", 1), ("a not b", 2), ("b", 2))
+    ]
+    vectors = np.loadtxt(tmp_path / "sentences_vectors.tsv")
+    sentences = [sentence for pair in pairs for sentence in pair]
+    np.testing.assert_allclose(vectors, model.predictor.sentence_vectors(sentences), rtol=1e-3, atol=1e-6)
 
 
 def test_a_model_that_does_not_parse_draws_nothing(tmp_path):

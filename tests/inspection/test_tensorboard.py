@@ -1,11 +1,14 @@
 """What a run writes for TensorBoard; that writing changes no weight."""
 
+import html
+import re
 from types import SimpleNamespace
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorboard import plugin_util
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import plugin_data_pb2
 
@@ -15,7 +18,7 @@ from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.inspection import tensorboard as module
 from tfnmt.inspection.callbacks import tensorboard_callbacks
 from tfnmt.inspection.tensorboard import TrainingSummaries
-from tfnmt.inspection.translation_summaries import TranslationSummaries
+from tfnmt.inspection.translation_summaries import TranslationSummaries, _as_it_is
 from tfnmt.translation.presets import PRESETS
 from tfnmt.translation.training import train_translator
 from tfnmt_programs.benchmarks.training_memory import MemoryOfEpochs
@@ -106,8 +109,8 @@ def test_the_profiler_stops_once_and_within_the_epoch_that_it_started_in(tmp_pat
     for name in ("start", "stop"):
         monkeypatch.setattr(tf.profiler.experimental, name, lambda *_, name=name: seen.append(name))
     optimizer, weight = keras.optimizers.SGD(), keras.Variable(np.ones(1, np.float32))
-    summaries = TrainingSummaries(tmp_path, {}, profile_steps=(3, 9))
-    summaries.set_model(SimpleNamespace(optimizer=optimizer, metrics=[]))
+    summaries = TrainingSummaries(tmp_path, {"batch_size": 1}, profile_steps=(3, 9))
+    summaries.set_model(SimpleNamespace(optimizer=optimizer, metrics=[], stop_training=False))
     summaries.set_params({"steps": 4})
     for fit in range(2):
         summaries.on_train_begin()
@@ -172,19 +175,31 @@ def test_words_a_second_since_the_last_point(tmp_path, monkeypatch):
     metric, summaries = SimpleNamespace(words=100.0), TrainingSummaries(tmp_path, {})
     summaries.set_model(SimpleNamespace(metrics=[metric]))
     summaries.on_epoch_begin(0)
-    assert summaries._words_per_second() == {}
+    assert summaries._speed() == {}
     metric.words = 300.0
-    assert summaries._words_per_second() == {"words_per_second": 50.0}
+    assert summaries._speed() == {"words_per_second": 50.0}
+
+
+def test_examples_a_second_of_a_model_whose_metrics_count_no_words(tmp_path, monkeypatch):
+    times, steps = iter([10.0, 14.0]), iter([3, 13])
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    summaries = TrainingSummaries(tmp_path, {"batch_size": 8})
+    summaries.set_model(SimpleNamespace(metrics=[]))
+    summaries.step = lambda: next(steps)
+    summaries.on_epoch_begin(0)
+    assert summaries._speed() == {}
+    assert summaries._speed() == {"examples_per_second": 20.0}
 
 
 @pytest.mark.parametrize("batches", [10, 60])
 def test_each_point_has_words_a_second(batches, tmp_path, monkeypatch):
-    """Those of the batches of its own epoch, without the first."""
+    """Those of the batches of its own epoch, without the first. A first epoch of fewer than 50 has a point, too."""
     times = iter(range(1000))
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(times)))
     metric, step, points = SimpleNamespace(words=0.0), 0, {}
     summaries = TrainingSummaries(tmp_path, {})
-    summaries.set_model(SimpleNamespace(metrics=[metric], optimizer=SimpleNamespace(learning_rate=0.1)))
+    optimizer = SimpleNamespace(learning_rate=0.1)
+    summaries.set_model(SimpleNamespace(metrics=[metric], optimizer=optimizer, stop_training=False))
     summaries.set_params({"steps": batches})
     summaries.step = lambda: step
     summaries.write_scalars = lambda prefix, values: points.update({step: values["words_per_second"]})
@@ -195,4 +210,27 @@ def test_each_point_has_words_a_second(batches, tmp_path, monkeypatch):
             metric.words += 7
             step += 1
             summaries.on_train_batch_end(batch, {})
-    assert points == {10: {50: 63.0, 100: 63.0}, 60: {50: 343.0, 100: 273.0}}[batches]
+    assert points == {10: {10: 63.0, 50: 63.0, 100: 63.0}, 60: {50: 343.0, 100: 273.0}}[batches]
+
+
+def test_a_run_that_is_stopped_before_fifty_batches_has_a_point(tmp_path):
+    step, points, model = 0, [], SimpleNamespace(metrics=[], stop_training=False)
+    model.optimizer = SimpleNamespace(learning_rate=0.1)
+    summaries = TrainingSummaries(tmp_path, {"batch_size": 8})
+    summaries.set_model(model)
+    summaries.set_params({"steps": 100})
+    summaries.step = lambda: step
+    summaries.write_scalars = lambda prefix, values: points.append((step, values["examples_per_second"] > 0))
+    summaries.on_epoch_begin(0)
+    for batch in range(7):
+        step, model.stop_training = batch + 1, batch == 6
+        summaries.on_train_batch_end(batch, {})
+    assert points == [(7, True)]
+
+
+def test_texts_are_shown_as_they_are():
+    """Markdown and HTML in a text are none: TensorBoard shows what was translated."""
+    text = r"A *small* dog &apos;s __init__ | a\_b [x](y) `c` <unk> & ~~d~~"
+    shown = plugin_util.markdown_to_safe_html("| a | b |\n|---|---|\n| x | " + _as_it_is(text) + " |\n")
+    cell = re.search(r"<td>x</td>\s*<td>(.*)</td>", shown)[1]
+    assert "<em>" not in cell and html.unescape(cell) == text

@@ -85,6 +85,10 @@ class Predictor:
         transitions = self._run(self.model.encoder, inputs)["transitions"].numpy()
         return [to_brackets(sentence.words, row) for sentence, row in zip(sentences, transitions, strict=True)]
 
+    def sentence_vectors(self, sentences: Sequence[Sentence]) -> np.ndarray:
+        """The encoder's vectors of sentences as the model reads them, in one batch: float [sentences, output_size]."""
+        return self._run(self.model.encoder, sentence_batch(sentences, self.model.tokenizer))["root"].numpy()
+
     def _require_form(self, texts, batch_size, in_pairs):
         require(not isinstance(texts, str), "texts", texts, "a list of " + ("pairs of texts" if in_pairs else "texts"))
         require(batch_size >= 1, "batch_size", batch_size, "a whole number from 1")

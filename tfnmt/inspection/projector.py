@@ -14,6 +14,9 @@ from tfnmt.text.tokenizer import Tokenizer
 PROJECTED_WORDS = 2000
 """Word vectors in the projector: enough to see structure, and a file of a megabyte or two."""
 
+PROJECTED_SENTENCES = 500
+"""Dev sentences whose vectors are written."""
+
 Table = tuple[ArrayLike, Mapping[str, Sequence]]
 
 

@@ -28,6 +28,7 @@ class SummaryCallback(keras.callbacks.Callback):
     def __init__(self, directory: str | Path):
         super().__init__()
         self.directory = str(directory)
+        self.graph_written = False
 
     @functools.cached_property
     def writer(self) -> tf.summary.SummaryWriter:
@@ -36,6 +37,15 @@ class SummaryCallback(keras.callbacks.Callback):
     def step(self) -> int:
         """Batches since the beginning of the run."""
         return trained_batches(self.model.optimizer)
+
+    def write_graph(self, model: keras.Model, inputs: Mapping[str, tf.TensorSpec]) -> None:
+        """Trace the forward pass for such inputs, and write it; once, though a resumed run calls `fit` twice."""
+        if self.graph_written:
+            return
+        forward = tf.function(model, autograph=False).get_concrete_function(dict(inputs))
+        with self.writer.as_default():
+            tf.summary.graph(forward.graph)
+        self.graph_written = True
 
     def write_scalars(self, prefix: str, values: Mapping[str, float]) -> None:
         """One point for each value, at the present step."""
@@ -47,7 +57,8 @@ class SummaryCallback(keras.callbacks.Callback):
 class TrainingSummaries(SummaryCallback):
     """The curves of a run. It stands after the callback that scores epochs, whose figures it writes too.
 
-    - every 50 batches: the epoch's loss and metrics so far, learning rate, norm of the gradient, target words a second;
+    - every 50 batches, and at the end of a first epoch that has fewer: the epoch's loss and metrics so far, learning
+      rate, norm of the gradient, target words (of classifiers, examples) a second;
     - every epoch: all figures, those on dev data too, and a histogram of each weight;
     - at the end: the settings beside the last figures (HParams).
 
@@ -66,6 +77,7 @@ class TrainingSummaries(SummaryCallback):
         self.profile_steps = profile_steps
         self.profiling = False
         self.final_scores = {}
+        self.has_point = False
 
     def on_epoch_begin(self, epoch: int, logs: dict | None = None) -> None:
         self.last_count: tuple[float, float] | None = None  # the time between epochs is not training
@@ -80,11 +92,13 @@ class TrainingSummaries(SummaryCallback):
         if self.profile_steps and (is_last_of_epoch or self.step() >= self.profile_steps[1]):
             self._stop_profiler()
         if self.last_count is None:
-            self._words_per_second()  # counts from here on, since the first batch may have been traced
-        if self.step() % BATCHES_BETWEEN_POINTS:
+            self._speed()  # counts from here on, since the first batch may have been traced
+        is_last = is_last_of_epoch or self.model.stop_training
+        if self.step() % BATCHES_BETWEEN_POINTS and (self.has_point or not is_last):
             return
+        self.has_point = True
         optimizer = self.model.optimizer
-        scalars = dict(logs or {}) | {"learning_rate": float(optimizer.learning_rate)} | self._words_per_second()
+        scalars = dict(logs or {}) | {"learning_rate": float(optimizer.learning_rate)} | self._speed()
         if hasattr(optimizer, "gradient_norm"):
             scalars["gradient_norm"] = float(optimizer.gradient_norm)
         self.write_scalars("batch", scalars)
@@ -112,16 +126,16 @@ class TrainingSummaries(SummaryCallback):
             tf.profiler.experimental.stop()
             self.profiling, self.profile_steps = False, None
 
-    def _words_per_second(self) -> dict[str, float]:
-        """Target words a second since the last point or the epoch's first batch, where a metric counts words."""
-        counters = [metric.words for metric in _metrics(self.model) if hasattr(metric, "words")]
-        if not counters:
+    def _speed(self) -> dict[str, float]:
+        """Target words a second since the last point or the epoch's first batch, where a metric counts words; or else
+        examples, as many as a whole batch has for each."""
+        words = [float(metric.words) for metric in _metrics(self.model) if hasattr(metric, "words")]
+        name, count = ("words", words[0]) if words else ("examples", self.step() * float(self.settings["batch_size"]))
+        now = time.monotonic()
+        before, self.last_count = self.last_count, (now, count)
+        if before is None or count <= before[1]:
             return {}
-        now, words = time.monotonic(), float(counters[0])
-        before, self.last_count = self.last_count, (now, words)
-        if before is None or words <= before[1]:
-            return {}
-        return {"words_per_second": (words - before[1]) / (now - before[0])}
+        return {f"{name}_per_second": (count - before[1]) / (now - before[0])}
 
 
 def preset_settings(preset: Any) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """What TensorBoard shows of a translator beside its curves: the graph, translations, attention, vectors."""
 
+import html
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,7 @@ import tensorflow as tf
 
 from tfnmt.inspection.attention import attention_matrices, draw_attention
 from tfnmt.inspection.figures import figure_image
-from tfnmt.inspection.projector import word_table, write_projector
+from tfnmt.inspection.projector import PROJECTED_SENTENCES, word_table, write_projector
 from tfnmt.inspection.summary_vectors import summary_vectors
 from tfnmt.inspection.tensorboard import SummaryCallback
 from tfnmt.training.keras_internals import averaged_weights
@@ -18,7 +20,6 @@ TRANSLATED_SENTENCES = 5
 """Dev sentences whose translations are written every epoch."""
 DRAWN_SENTENCES = 2
 """Those of them whose attention is drawn."""
-PROJECTED_SENTENCES = 500
 
 
 class TranslationSummaries(SummaryCallback):
@@ -35,16 +36,10 @@ class TranslationSummaries(SummaryCallback):
         self.translator = model
         pairs = [pair for pair in zip(sources, references, strict=True) if pair[0].strip()][:PROJECTED_SENTENCES]
         self.sources, self.references = [source for source, _ in pairs], [reference for _, reference in pairs]
-        self.graph_written = False
 
     def on_train_begin(self, logs: dict | None = None) -> None:
-        if self.graph_written:  # a resumed run calls `fit` twice
-            return
         ids = tf.TensorSpec([None, None], tf.int32)
-        forward = tf.function(self.translator, autograph=False).get_concrete_function({"source": ids, "target": ids})
-        with self.writer.as_default():
-            tf.summary.graph(forward.graph)
-        self.graph_written = True
+        self.write_graph(self.translator, {"source": ids, "target": ids})
 
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
         shown = self.sources[:TRANSLATED_SENTENCES]
@@ -55,7 +50,7 @@ class TranslationSummaries(SummaryCallback):
             matrices = self._attention(shown[:DRAWN_SENTENCES])
         rows = zip(shown, translations, self.references[:TRANSLATED_SENTENCES], strict=True)
         table = "| source | translation | reference |\n|---|---|---|\n" + "".join(
-            "| " + " | ".join(text.replace("|", "\\|") for text in row) + " |\n" for row in rows
+            "| " + " | ".join(map(_as_it_is, row)) + " |\n" for row in rows
         )
         with self.writer.as_default(step=self.step()):
             tf.summary.text("translations", table)
@@ -76,3 +71,8 @@ class TranslationSummaries(SummaryCallback):
         if self.translator.configuration.attention == "none":
             return []
         return attention_matrices(self.translator, texts, beam_size=1)
+
+
+def _as_it_is(text):
+    """A text in Markdown that is shown as it is, in which nothing is a markup."""
+    return re.sub(r"[\\`*_\[\]|]", r"\\\g<0>", html.escape(text, quote=False))
