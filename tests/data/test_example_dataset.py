@@ -73,10 +73,18 @@ def test_words_alone_need_no_brackets(tmp_path):
 
 
 def test_a_sentence_without_words_is_skipped_with_its_tree_too(tmp_path):
-    path = write_pairs(tmp_path, ".tsv", [("neutral", "( A dog )", ""), ("neutral", "( )", "A"), ("neutral", "A", "b")])
+    path = write_pairs(tmp_path, ".tsv", [("neutral", "( A dog )", ""), ("neutral", " ", "A"), ("neutral", "A", "b")])
     examples = ExampleDataset(TASKS["snli"], path)
     assert list(examples) == [Example((Sentence(["A"], [SHIFT]), Sentence(["b"], [SHIFT])), 1)]
     assert examples.summary.skipped == {"empty": 2}
+
+
+def test_a_tree_without_words_is_broken(tmp_path):
+    path = write_pairs(tmp_path, ".tsv", [("neutral", "A", "b"), ("neutral", "( )", "A")])
+    with pytest.raises(UserError, match="line 2: .*broken_trees=skip"):
+        ExampleDataset(TASKS["snli"], path)
+    examples = ExampleDataset(TASKS["snli"], path, SentenceReader(broken_trees="skip"))
+    assert (len(examples), examples.summary.skipped) == (1, {"with a broken tree": 1})
 
 
 def test_named_columns_have_any_order(tmp_path):

@@ -49,7 +49,7 @@ class SentenceReader(NamedTuple):
             SkippedExampleError: there are no words, or the tree is broken and such examples are skipped.
         """
         words = split_words(text)
-        if not words:
+        if not words and not (self.parses and "(" in text):  # else it is a tree without words, which is broken
             raise SkippedExampleError("empty")
         words, transitions = self.parse(from_brackets, text) if self.parses else (words, None)
         if self.brackets_as_words:
