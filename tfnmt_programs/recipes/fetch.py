@@ -41,6 +41,8 @@ def obtain(file: PublishedFile, folder: Path, given: Path | None = None, mirror:
     path = folder / file.name
     if path.exists() and _digest(path) == file.sha256:
         return path
+    if path.exists() and not path.is_symlink():  # nobody's but the user's: what is fetched wrongly does not stay
+        _require(file, path)
     with file_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_symlink():  # to what is not there any more, or something else
@@ -50,22 +52,19 @@ def obtain(file: PublishedFile, folder: Path, given: Path | None = None, mirror:
             if found.exists():
                 _require(file, found)
                 with file_errors(path):
-                    path.unlink(missing_ok=True)
                     path.symlink_to(found.resolve())
                 return path
-    source = path
+    fetched = {path}
     if mirror is not None:
         fetch(f"{mirror.rstrip('/')}/{file.name}", path)
     elif file.url is not None:
-        source = _fetch_published(file, path)
+        fetched |= _fetch_published(file, path)
     else:
-        if path.exists():
-            _require(file, path)
         raise UserError(f"{file.name}: is published nowhere as it is; name a folder that has it: --data DIR")
     try:
         _require(file, path)
     except UserError:
-        for wrong in {path, source}:
+        for wrong in fetched:
             wrong.unlink()
         raise
     return path
@@ -122,27 +121,30 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedEr
 
 
 def _fetch_published(file, path):
-    """Fetch what a file is taken from, and take it; the path of what it was taken from."""
+    """Fetch what a file is taken from, unless it is there, and take it; the set of the paths of what was fetched."""
     if file.member is None and file.lines is None:
         fetch(file.url, path)
-        return path
+        return {path}
     source = path.with_name(file.url.rsplit("/", 1)[-1])
     if source == path:
         source = path.with_name(f"whole-{path.name}")
+    fetched = set()
     if not source.exists():
         fetch(file.url, source)
+        fetched.add(source)
     with atomic_write(path) as part, open(part, "wb") as output:
         if file.member is None:
             with open(source, "rb") as lines:
                 output.writelines(itertools.islice(lines, file.lines))
-            return source
+            return fetched
         try:
             with zipfile.ZipFile(source) as archive, archive.open(file.member) as member:
                 shutil.copyfileobj(member, output)
         except _DAMAGED as error:
-            source.unlink()
-            raise UserError(f"{file.url}: is not an archive with {file.member}: {error}") from error
-    return source
+            for wrong in fetched:
+                wrong.unlink()
+            raise UserError(f"{source}: is not an archive with {file.member}: {error}") from error
+    return fetched
 
 
 def _require(file, path):

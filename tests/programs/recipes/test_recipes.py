@@ -151,6 +151,34 @@ def test_a_file_of_the_users_that_is_another_stays(tmp_path):
     assert own.read_bytes() == b"my own"
 
 
+@pytest.mark.parametrize("published_content", [CONTENT, b"not it"])
+def test_a_file_of_the_users_stays_where_one_is_published(published_content, server, tmp_path):
+    """By itself, in an archive of the user's, or on a mirror; also beside a folder that has the right one."""
+    (server.folder / "set").mkdir()
+    for name in ("set/file.txt", "long.txt"):
+        (server.folder / name).write_bytes(published_content)
+    own = tmp_path / "data" / "set" / "file.txt"
+    own.parent.mkdir(parents=True)
+    own.write_bytes(b"my own")
+    given = tmp_path / "given"
+    given.mkdir()
+    (given / "file.txt").write_bytes(CONTENT)
+    file = published(CONTENT, url=f"{server.url}/long.txt")
+    for options in ({}, {"mirror": server.url}, {"given": given}):
+        with pytest.raises(UserError, match=r"file\.txt: is not set/file\.txt as it was"):
+            obtain(file, tmp_path / "data", **options)
+        assert own.read_bytes() == b"my own"
+
+
+def test_an_archive_of_the_users_stays(server, tmp_path):
+    archive = tmp_path / "set" / "set.zip"
+    archive.parent.mkdir()
+    archive.write_bytes(b"my own")
+    with pytest.raises(UserError, match="set.zip: is not an archive with in/file.txt"):
+        obtain(published(CONTENT, url=f"{server.url}/set.zip", member="in/file.txt"), tmp_path)
+    assert archive.read_bytes() == b"my own"
+
+
 def test_what_a_link_leads_to_stays(server, tmp_path):
     for name, content in (("own", b"my own"), ("published", CONTENT)):
         (server.folder / name).write_bytes(content)
