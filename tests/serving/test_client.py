@@ -278,7 +278,8 @@ def test_no_server(scheme):
 
 
 @pytest.mark.parametrize(
-    "url", ["127.0.0.1:8501", "ftp://a", "grpc://a", "http://", "grpc://a:b", "http://a:b", "http://[::1"]
+    "url",
+    ["127.0.0.1:8501", "ftp://a", "grpc://a", "http://", "grpc://a:b", "http://a:b", "http://[::1", "grpc://a:1/b"],
 )
 def test_invalid_urls(url):
     with pytest.raises(UserError, match="use http://HOST:PORT or grpc://HOST:PORT"):

@@ -17,8 +17,10 @@ import pytest
 
 from tests.commands.calls import call
 from tests.serving.conftest import made, publish
+from tfnmt.commands import export
 from tfnmt.commands.demo import translated_by_a_server
 from tfnmt.commands.serve import export_to, folder_of_servables
+from tfnmt.commands.verbs import command_parser
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import InterruptedBySignal, UserError
 from tfnmt.pretrained import find_model
@@ -237,6 +239,24 @@ def test_trained_models_to_serve_are_exported_by_their_names(processors, tmp_pat
     assert capfd.readouterr().err == "fr is broken\n"
 
 
+def test_trained_models_to_serve_are_exported_in_a_precision(tmp_path, monkeypatch):
+    commands = []
+
+    class Export(subprocess.Popen):
+        def __init__(self, command, **_):
+            commands.append(command[3:])
+            super().__init__(["true"])
+
+    monkeypatch.setattr("tfnmt.commands.serve.subprocess.Popen", Export)
+    monkeypatch.setattr("tfnmt.commands.serve.import_tensorflow", lambda: None)
+    export_to(str(tmp_path), ["runs/de"], "int8")
+    options = ["--model", "runs/de", "--output", str(tmp_path), "--name", "de", "--precision", "int8"]
+    assert commands == [["export", *options]]
+    assert command_parser("export", export).parse_args(options).precision == "int8"
+    with pytest.raises(UserError, match="^--precision int8: is chosen by tfnmt export; it goes with --model alone$"):
+        call("serve", "--precision", "int8")
+
+
 @pytest.mark.parametrize("second", ["other/de", "runs/../runs/de/", "."])
 def test_two_trained_models_of_one_name_are_refused(second, tmp_path, monkeypatch):
     (tmp_path / "de").mkdir()
@@ -252,8 +272,8 @@ def test_either_trained_models_are_served_or_exported_ones():
 
 def test_what_was_exported_for_one_server_goes_with_it(monkeypatch):
     """Also when the server cannot start."""
-    monkeypatch.setattr("tfnmt.commands.serve.export_to", lambda folder, models: Path(folder, "de").mkdir())
-    with pytest.raises(UserError), folder_of_servables(SimpleNamespace(model=["runs/de"])) as folder:
+    monkeypatch.setattr("tfnmt.commands.serve.export_to", lambda folder, models, precision: Path(folder, "de").mkdir())
+    with pytest.raises(UserError), folder_of_servables(SimpleNamespace(model=["runs/de"], precision=None)) as folder:
         assert Path(folder, "de").is_dir()
         raise UserError("port 8501 is taken")
     assert not Path(folder).exists()

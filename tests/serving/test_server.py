@@ -193,6 +193,11 @@ def test_strings_whose_name_ends_in_bytes_are_answered_in_base64():
         ('{"instances": ["\\ud800"]}', "input 'text': half of a surrogate pair"),
         ({"instances": [10**400]}, "input 'text': expected a list of strings"),
         ({"inputs": {"text": "a"}}, "input 'text': expected a list of strings"),
+        ({"inputs": ["a"], "signature_name": "pair"}, "'inputs' must be an object with the keys source, target"),
+        (
+            {"instances": ["a"], "signature_name": "pair"},
+            "every row of 'instances' must be an object with the keys source, target",
+        ),
     ],
 )
 def test_invalid_json_requests(server, body, message):

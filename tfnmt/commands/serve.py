@@ -33,6 +33,11 @@ def add_options(parser: CommandParser) -> None:
         metavar="DIR",
         help="trained models, by directory or name, in the place of exported ones: they are exported first",
     )
+    add(
+        "--precision",
+        choices=("float32", "bfloat16", "int8"),
+        help="how those of --model are exported; see tfnmt export --help (default: float32)",
+    )
     add("--models", metavar="DIR", help=f"the folder of servables (default: {SERVABLES})")
     host, rest_port, grpc_port = Address.host, Address.rest_port, Address.grpc_port
     add("--host", default=host, help=f"0.0.0.0 admits other machines (default: {host}, only this one)")
@@ -89,8 +94,13 @@ def milliseconds(text: str) -> float:
     return value
 
 
-def export_to(folder: str, models: list[str]) -> None:
+def export_to(folder: str, models: list[str], precision: str | None = None) -> None:
     """Export trained models to a folder, in processes of their own: as many at once as there are processors.
+
+    Args:
+        folder: that of all servables.
+        models: model directories.
+        precision: what `tfnmt export` has as --precision; None for its default.
 
     Raises:
         UserError: two have the same name; one cannot be exported, and its own complaint stands on standard error.
@@ -103,7 +113,7 @@ def export_to(folder: str, models: list[str]) -> None:
     for first in range(0, len(models), at_once):
         with contextlib.ExitStack() as stack:
             exports = [
-                (directory, stack.enter_context(_export(folder, directory, number)))
+                (directory, stack.enter_context(_export(folder, directory, precision, number)))
                 for number, directory in enumerate(models[first : first + at_once])
             ]
             if first == 0:
@@ -119,11 +129,11 @@ def _name(directory):
 
 
 @contextlib.contextmanager
-def _export(folder, directory, number):
+def _export(folder, directory, precision, number):
     """A process that exports a model. Of those at work together the first tells how far it is, the others at their end
     what they had to say."""
     command = [sys.executable, "-m", "tfnmt", "export", "--model", directory, "--output", folder]
-    command += ["--name", _name(directory)]
+    command += ["--name", _name(directory)] + ([] if precision is None else ["--precision", precision])
     environment = environment_with() | {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}  # else the first would take a GPU whole
     with tempfile.TemporaryFile() as said:
         errors = said if number else None
@@ -144,7 +154,7 @@ def folder_of_servables(arguments: argparse.Namespace) -> Iterator[str]:
         yield arguments.models or SERVABLES
         return
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        export_to(folder, arguments.model)
+        export_to(folder, arguments.model, arguments.precision)
         yield folder
 
 
@@ -155,6 +165,8 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
 
     if arguments.model and arguments.models is not None:
         raise UserError(f"--models {arguments.models}: --model is served in its place; give only one of them")
+    if arguments.precision is not None and not arguments.model:
+        raise UserError(f"--precision {arguments.precision}: is chosen by tfnmt export; it goes with --model alone")
     for directory in arguments.model or ():
         if not Path(directory).is_dir():
             raise UserError(

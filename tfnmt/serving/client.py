@@ -41,7 +41,8 @@ def connect(
             _check_certificates(authorities)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return RestClient(url.rstrip("/"), deadline, retries, authorities)
-        if parts.scheme in ("grpc", "grpcs") and parts.hostname and parts.port:
+        is_address = parts.hostname and parts.port and not (parts.path.strip("/") or parts.query or parts.fragment)
+        if parts.scheme in ("grpc", "grpcs") and is_address:
             return GrpcClient(parts.netloc, deadline, retries, parts.scheme == "grpcs", authorities)
     raise UserError(f"{url}: use http://HOST:PORT or grpc://HOST:PORT, or https and grpcs for TLS")
 

@@ -54,7 +54,7 @@ def parse_request(
     else:
         columns = request["inputs"]
         if not isinstance(columns, dict):
-            columns = {_only_input(signature): columns}
+            columns = {_only_input(signature, "'inputs'"): columns}
     check_names(signature, columns)
     inputs = {key: _string_array(key, values, signature.limits) for key, values in columns.items()}
     return signature, inputs, "instances" in request
@@ -79,10 +79,10 @@ def _response(outputs, by_rows):
     return {"predictions": [dict(zip(columns, row, strict=True)) for row in rows]}
 
 
-def _only_input(signature):
+def _only_input(signature, of):
     inputs = signature.definition.inputs
     if len(inputs) != 1:
-        raise invalid(f"'inputs' must be an object with the keys {', '.join(sorted(inputs))}")
+        raise invalid(f"{of} must be an object with the keys {', '.join(sorted(inputs))}")
     return next(iter(inputs))
 
 
@@ -93,7 +93,7 @@ def _columns(instances, signature):
     check_rows(len(instances), signature.limits)
     named = [isinstance(row, dict) and set(row) != {"b64"} for row in instances]
     if not any(named):
-        return {_only_input(signature): instances}
+        return {_only_input(signature, "every row of 'instances'"): instances}
     keys = set(instances[0]) if named[0] else set()
     if not all(named) or any(set(row) != keys for row in instances):
         raise invalid("JSON Value: every row of 'instances' must be an object with the same keys")
