@@ -1,6 +1,7 @@
 """The models that come with the library: small, found by name wherever a directory is named, as good as told."""
 
 import io
+import json
 import sys
 
 import pytest
@@ -10,6 +11,7 @@ from tests.commands.calls import call
 from tfnmt.classification.streaming import parse_stream
 from tfnmt.errors import UserError
 from tfnmt.pretrained import FOLDER, about, find_model, pretrained_names
+from tfnmt.training.format_version import FORMAT
 from tfnmt_programs.pretraining import LARGEST, MODELS
 
 
@@ -18,6 +20,7 @@ def test_every_model_is_there_and_small():
     for name in MODELS:
         assert about(name).title == MODELS[name][0]
         assert sum(path.stat().st_size for path in (FOLDER / name).iterdir()) <= LARGEST
+        assert json.loads((FOLDER / name / "config.json").read_text(encoding="utf-8"))["format"] == FORMAT
         card = (FOLDER / name / "README.md").read_text(encoding="utf-8")
         assert f"\n# {name}\n" in card and about(name).command in card
         assert all(f"- {measure} {score:.4g}" in card for measure, score in about(name).scores.items())
