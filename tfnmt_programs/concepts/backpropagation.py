@@ -67,7 +67,7 @@ EXAMPLE_WEIGHTS: Weights = [
 
 
 def show() -> tuple[Figure, str]:
-    """The example's numbers, forward above the arrows and backward below."""
+    """The example's numbers, forward above the arrows and the units, backward below."""
     activation = ACTIVATIONS["ReLU"]
     sums, features = forward(EXAMPLE_X, EXAMPLE_WEIGHTS, activation)
     gradients = backward(sums, features, EXAMPLE_WEIGHTS, EXAMPLE_Y, activation)
@@ -77,20 +77,23 @@ def show() -> tuple[Figure, str]:
     places = [[(0, 1), (0, -1)], [(2, 1), (2, -1)], [(4, 0)]]
     values = [*features, sums[-1]]
     names = ("x", "h", "logit")
-    for layer, ((W, _), (dW, _)) in enumerate(zip(EXAMPLE_WEIGHTS, gradients, strict=True)):
+    white = {
+        "ha": "center",
+        "va": "center",
+        "fontsize": 9,
+        "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1},
+    }
+    for layer, ((W, b), (dW, db)) in enumerate(zip(EXAMPLE_WEIGHTS, gradients, strict=True)):
         for (i, j), weight in np.ndenumerate(W):
             (x0, y0), (x1, y1) = places[layer][i], places[layer + 1][j]
             axes.annotate("", (x1 - 0.3, y1), (x0 + 0.3, y0), arrowprops={"arrowstyle": "->", "color": "grey"})
             part = 0.5 if i == j or layer else 0.25
             x, y = x0 + part * (x1 - x0), y0 + part * (y1 - y0)
-            white = {
-                "ha": "center",
-                "va": "center",
-                "fontsize": 9,
-                "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1},
-            }
             axes.text(x, y + 0.11, f"w = {weight:g}".replace("-", "−"), color=BLUE, **white)
             axes.text(x, y - 0.11, f"{dW[i, j]:+.3f}".replace("-", "−"), color=RED, **white)
+        for (x, y), bias, gradient in zip(places[layer + 1], b, db, strict=True):
+            axes.text(x, y + 0.33, f"b = {bias:g}".replace("-", "−"), color=BLUE, **white)
+            axes.text(x, y - 0.33, f"{gradient:+.3f}".replace("-", "−"), color=RED, **white)
     for layer, row in enumerate(places):
         for unit, (x, y) in enumerate(row):
             text = f"{names[layer]}{'₁₂'[unit] if len(row) > 1 else ''}\n{values[layer][0, unit]:g}"
@@ -100,9 +103,13 @@ def show() -> tuple[Figure, str]:
         5.9, 0, f"loss −log p\n{loss:.3f}", ha="center", va="center", bbox={"boxstyle": "round", "facecolor": "white"}
     )
     axes.text(
-        2.9, -1.75, "blue: weights, read forward; orange: gradient of the loss by each, found backward", ha="center"
+        2.9,
+        -2.0,
+        "blue: weights and biases, read forward; orange: gradient of the loss by each, found backward\n"
+        "h = max(0, w₁ x₁ + w₂ x₂ + b); logit = w₁ h₁ + w₂ h₂ + b; p = σ(logit)",
+        ha="center",
     )
-    axes.set(xlim=(-0.6, 6.6), ylim=(-2, 1.6))
+    axes.set(xlim=(-0.6, 6.6), ylim=(-2.15, 1.6))
     axes.axis("off")
     return (
         figure,

@@ -23,14 +23,15 @@ def gates_by_hand(compose: TreeLSTM, h: np.ndarray, c: np.ndarray, e: np.ndarray
         e: float [tracker_units], the tracker's state.
 
     Returns:
-        {"g", "i", "f_l", "f_r", "o" after their activations, "c", "h"}, float [units] each.
+        {"tanh(g)", "σ(i)", "σ(f_l)", "σ(f_r)", "σ(o)", "c", "h"}, float [units] each.
     """
     sums = np.concatenate([*h, e]) @ compose.W.numpy() + compose.b.numpy()
     g, *gates = np.split(sums, 5)
     i, f_l, f_r, o = (1 / (1 + np.exp(-gate)) for gate in gates)
     g = np.tanh(g)
     memory = g * i + f_l * c[0] + f_r * c[1]
-    return {"g": g, "i": i, "f_l": f_l, "f_r": f_r, "o": o, "c": memory, "h": o * np.tanh(memory)}
+    activated = {"tanh(g)": g, "σ(i)": i, "σ(f_l)": f_l, "σ(f_r)": f_r, "σ(o)": o}
+    return {**activated, "c": memory, "h": o * np.tanh(memory)}
 
 
 def example(seed: int = 1) -> tuple[TreeLSTM, np.ndarray, np.ndarray, np.ndarray]:
@@ -53,23 +54,25 @@ def draw_tree_lstm() -> tuple[Figure, float]:
     inputs = {"h_l": (h[0], BLUE), "h_r": (h[1], BLACK), "e, tracker": (e, RED)}
     anchors = {}
     for place, (name, (vector, color)) in enumerate(inputs.items()):
-        anchors[name] = _strip(figure, vector, 0.27 + 0.16 * place, 0.1, name, color)
-    for place, name in enumerate(("g", "i", "f_l", "f_r", "o")):
-        anchors[name] = _strip(figure, found[name], 0.11 + 0.16 * place, 0.36, name, "0.4")
+        anchors[name] = _strip(figure, vector, 0.225 + 0.195 * place, 0.12, name, color)
+    activated = ("tanh(g)", "σ(i)", "σ(f_l)", "σ(f_r)", "σ(o)")
+    for place, name in enumerate(activated):
+        anchors[name] = _strip(figure, found[name], 0.03 + 0.195 * place, 0.38, name, "0.4")
         for source, (_, color) in inputs.items():
             _arrow(figure, anchors[source].top, anchors[name].bottom, color)
-    c_l = _strip(figure, c[0], 0.11, 0.62, "c_l", BLUE)
-    c_r = _strip(figure, c[1], 0.63, 0.62, "c_r", BLACK)
-    memory = _strip(figure, found["c"], 0.43, 0.62, "c = g ⊙ i + f_l ⊙ c_l + f_r ⊙ c_r", "0.4")
-    output = _strip(figure, found["h"], 0.75, 0.86, "h = o ⊙ tanh(c)", "0.4")
-    for name in ("g", "i", "f_l", "f_r"):
+    c_l = _strip(figure, c[0], 0.03, 0.64, "c_l", BLUE)
+    c_r = _strip(figure, c[1], 0.66, 0.64, "c_r", BLACK)
+    memory = _strip(figure, found["c"], 0.42, 0.64, "c = tanh(g) ⊙ σ(i) + σ(f_l) ⊙ c_l + σ(f_r) ⊙ c_r", "0.4")
+    output = _strip(figure, found["h"], 0.81, 0.87, "h = σ(o) ⊙ tanh(c)", "0.4")
+    for name in activated[:-1]:
         _arrow(figure, anchors[name].top, memory.bottom, "0.3")
     _arrow(figure, c_l.right, memory.left, BLUE)
     _arrow(figure, c_r.left, memory.right, BLACK)
     _arrow(figure, memory.top, output.bottom, "0.3")
-    _arrow(figure, anchors["o"].top, output.bottom, "0.3")
+    _arrow(figure, anchors["σ(o)"].top, output.bottom, "0.3")
     meaning = (
-        "five groups of three linear maps: of the left child (blue), the right child (black), the tracker (orange)"
+        "g, i, f_l, f_r and o: sums of three linear maps each, of the left child (blue), the right child (black), the "
+        "tracker (orange)"
     )
     figure.text(0.5, 0.02, meaning, ha="center", fontsize=9)
     return figure, float(np.abs(by_layer[0].numpy() - found["h"]).max())
@@ -86,11 +89,11 @@ class _Anchors(NamedTuple):
 
 def _strip(figure, vector, x, y, name, color):
     """A vector as a row of colours with its numbers, its lower left corner there."""
-    width, height = 0.13, 0.07
+    width, height = 0.165, 0.07
     axes = figure.add_axes((x, y, width, height))
     axes.imshow(vector[np.newaxis], cmap="PuOr", vmin=-1, vmax=1, aspect="auto")
     for i, value in enumerate(vector):
-        text = f"{round(float(value), 1) + 0.0:.1f}".replace("-", "−")
+        text = f"{round(float(value), 2) + 0.0:.2f}".replace("-", "−")
         axes.text(i, 0, text, ha="center", va="center", fontsize=6, color="white" if abs(value) > 0.65 else "black")
     axes.set_xticks([])
     axes.set_yticks([])

@@ -29,42 +29,56 @@ HYPOTHESIS = "( There ( ( are ( animals outdoors ) ) . ) )"
 """The first pair of the post's example, with trees in the manner of SNLI."""
 
 
-def function_graph() -> tuple[list[Operation], list[np.ndarray], float]:
-    """(tanh(w x + b) − y)² at x = 2, w = 0.5, b = −0.25, y = 1, recorded while it runs.
+FUNCTION_INPUTS = {"x": 2.0, "w": 0.5, "b": -0.25, "y": 1.0}
+"""Where `function_graph` is computed."""
+
+
+def function_graph() -> tuple[list[Operation], list[np.ndarray], dict[str, np.ndarray]]:
+    """(tanh(w x + b) − y)² at `FUNCTION_INPUTS`, recorded while it runs.
 
     Returns:
-        The operations, the gradient of the last one's output by each one's output, and the value.
+        The operations, and the gradient of the last one's output by each one's output and by each input.
     """
-    x, w, b, y = (tf.constant(number) for number in (2.0, 0.5, -0.25, 1.0))
+    inputs = {name: tf.constant(number) for name, number in FUNCTION_INPUTS.items()}
+    x, w, b, y = inputs.values()
     with tf.GradientTape() as tape:
-        tape.watch([x, w, b, y])
+        tape.watch(inputs)
         operations = recorded_operations(lambda: tf.square(tf.tanh(w * x + b) - y))
         values = [operation.outputs[0] for operation in operations]
-    gradients = tape.gradient(values[-1], values)
-    return operations, [gradient.numpy() for gradient in gradients], float(values[-1])
+    by_value, by_input = tape.gradient(values[-1], (values, inputs))
+    return (
+        operations,
+        [gradient.numpy() for gradient in by_value],
+        {name: gradient.numpy() for name, gradient in by_input.items()},
+    )
 
 
 def draw_function_graph() -> Figure:
     """Figure 1: the function as a graph, its values on the way down and its gradients on the way back."""
-    operations, gradients, value = function_graph()
+    operations, gradients, by_input = function_graph()
     names = {"Mul": "w · x", "AddV2": "+ b", "Tanh": "tanh", "Sub": "− y", "Square": "( )²"}
-    inputs = {"Mul": "x = 2, w = 0.5", "AddV2": "b = −0.25", "Sub": "y = 1"}
-    figure = new_figure(9.5, 2.7)
+    inputs = {"Mul": "xw", "AddV2": "b", "Sub": "y"}
+    figure = new_figure(9.5, 3.2)
     axes = figure.subplots()
     for place, (operation, gradient) in enumerate(zip(operations, gradients, strict=True)):
         box = {"boxstyle": "round,pad=0.5", "facecolor": "white"}
         axes.text(place, 0, names[operation.name], ha="center", va="center", bbox=box)
         axes.text(place, 0.45, _number(operation.outputs[0]), color=BLUE, ha="center")
         axes.text(place, -0.55, _number(gradient), color=RED, ha="center")
-        if operation.name in inputs:
-            axes.text(place, 0.85, inputs[operation.name], ha="center", fontsize=9, color="0.4")
+        read = inputs.get(operation.name, "")
+        for number, name in enumerate(read):
+            x = place + 0.5 * (number - (len(read) - 1) / 2)
+            axes.text(x, 1.25, f"{name} = {FUNCTION_INPUTS[name]:g}".replace("-", "−"), color=BLUE, ha="center")
+            axes.text(x, 0.97, _number(by_input[name]), color=RED, ha="center")
         if place:
             axes.annotate("", (place - 0.3, 0.1), (place - 0.7, 0.1), arrowprops={"arrowstyle": "->", "color": BLUE})
             axes.annotate("", (place - 0.7, -0.1), (place - 0.3, -0.1), arrowprops={"arrowstyle": "->", "color": RED})
-    axes.text(-0.85, 0.45, "value", color=BLUE, ha="center")
-    axes.text(-0.85, -0.55, "gradient", color=RED, ha="center")
-    axes.set(xlim=(-1.2, len(operations) - 0.4), ylim=(-0.8, 1.1))
-    axes.set_title(f"(tanh(w x + b) − y)² = {value:.4f}: forward in blue, backward in orange", fontsize=11)
+    rows = ((1.25, "input", BLUE), (0.97, "gradient", RED), (0.45, "value", BLUE), (-0.55, "gradient", RED))
+    for y, meaning, color in rows:
+        axes.text(-0.85, y, meaning, color=color, ha="center")
+    axes.set(xlim=(-1.2, len(operations) - 0.4), ylim=(-0.7, 1.5))
+    value = _number(operations[-1].outputs[0])
+    axes.set_title(f"(tanh(w x + b) − y)² = {value}: forward in blue, backward in orange", fontsize=11)
     axes.axis("off")
     return figure
 

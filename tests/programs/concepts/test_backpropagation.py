@@ -12,6 +12,7 @@ from tfnmt_programs.concepts.backpropagation import (
     backward,
     cross_entropy,
     forward,
+    show,
 )
 from tfnmt_programs.concepts.network_layers import learned_weights, responses
 
@@ -28,6 +29,21 @@ def test_the_example_by_hand():
     np.testing.assert_allclose(db_2, [d])
     np.testing.assert_allclose(dW_1, [[d, -2 * d], [2 * d, -4 * d]])
     np.testing.assert_allclose(db_1, [d, -2 * d])
+
+
+def test_the_picture_has_the_biases_and_their_gradients_at_the_units():
+    figure, _ = show()
+    drawn = {text.get_position(): text.get_text() for text in figure.axes[0].texts}
+    units = [(place, text) for place, text in drawn.items() if text.startswith(("h", "logit\n"))]
+    found = {}
+    for (x, y), text in units:
+        near = [other for place, other in drawn.items() if place[0] == x and abs(place[1] - y) < 0.5]
+        found[text] = set(near) - {text}
+    assert found == {
+        "h₁\n1": {"b = 0", "−0.475"},
+        "h₂\n0.5": {"b = 0.5", "+0.950"},
+        "logit\n0.1": {"b = 0.1", "−0.475"},
+    }
 
 
 @pytest.mark.parametrize("name, f", [("sigmoid", tf.sigmoid), ("ReLU", tf.nn.relu)])

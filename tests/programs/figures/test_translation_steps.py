@@ -7,7 +7,7 @@ import tfnmt
 from tests.commands.calls import call
 from tfnmt.errors import UserError
 from tfnmt_programs.figures.translation_steps import SENTENCE, draw_next_word, draw_words, walk
-from tfnmt_programs.figures.tree_lstm_picture import example, gates_by_hand
+from tfnmt_programs.figures.tree_lstm_picture import draw_tree_lstm, example, gates_by_hand
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +70,14 @@ def test_the_gates_of_the_picture_are_the_layers():
     compose, h, c, e = example()
     by_layer, _ = compose((h[np.newaxis], c[np.newaxis]), e[np.newaxis])
     np.testing.assert_allclose(gates_by_hand(compose, h, c, e)["h"], by_layer[0], atol=1e-6)
+
+
+def test_c_and_h_can_be_computed_from_the_numbers_of_the_tree_lstms_picture():
+    figure, _ = draw_tree_lstm()
+    drawn = {
+        axes.get_title(): np.array([float(text.get_text().replace("−", "-")) for text in axes.texts])
+        for axes in figure.axes
+    }
+    c = drawn["tanh(g)"] * drawn["σ(i)"] + drawn["σ(f_l)"] * drawn["c_l"] + drawn["σ(f_r)"] * drawn["c_r"]
+    np.testing.assert_allclose(drawn["c = tanh(g) ⊙ σ(i) + σ(f_l) ⊙ c_l + σ(f_r) ⊙ c_r"], c, atol=0.02)
+    np.testing.assert_allclose(drawn["h = σ(o) ⊙ tanh(c)"], drawn["σ(o)"] * np.tanh(c), atol=0.02)
