@@ -73,7 +73,7 @@ def test_settings_of_one_configuration_are_checked_together():
     "setting, message",
     [
         ("unit=3", "unknown key 'unit'; the nearest is 'units'; --help lists every key"),
-        ("units", "setting 'units': write it as key=value, such as units=256"),
+        ("units", "setting 'units': write it as key=value, such as epochs=10"),
         ("units=many", "units=many: allowed is an integer"),
         ("units=1.5", "units=1.5: allowed is an integer"),
         ("dropout=1.5", "dropout=1.5: allowed is 0 <= dropout < 1"),

@@ -84,6 +84,19 @@ class KeyOf:
         return key
 
 
+def different_keys(now: Mapping[str, Any], before: Mapping[str, Any]) -> list[str]:
+    """The keys of one mapping whose values are others in another one; of mappings in it, as of a configuration that
+    is made of configurations, their own keys.
+    """
+    found = []
+    for key, value in now.items():
+        other = before.get(key)
+        if value != other:
+            inner = different_keys(value, other) if isinstance(value, Mapping) and isinstance(other, Mapping) else []
+            found += inner or [key]
+    return found
+
+
 def require(condition: bool, key: str, value: Any, allowed: str) -> None:
     """Raise `UserError` "dropout=1.5: allowed is 0 <= dropout < 1" unless the condition holds."""
     if not condition:
@@ -99,7 +112,7 @@ def require_class(configuration: Any, cls: type[Configuration]) -> None:
 
 
 def parse_overrides(settings: list[str], *configurations: Configuration) -> tuple[Any, ...]:
-    """Replace fields by settings such as `["units=256", "dropout=0.3"]`.
+    """Replace fields by settings such as `["epochs=10", "dropout=0.3"]`.
 
     Each key belongs to one of the configurations; of a key given twice the last value counts. The settings of
     one configuration are applied together, so that it checks only the final combination.
@@ -118,7 +131,7 @@ def parse_overrides(settings: list[str], *configurations: Configuration) -> tupl
     for setting in settings:
         key, equals, text = setting.partition("=")
         if not equals:
-            raise UserError(f"setting {setting!r}: write it as key=value, such as units=256")
+            raise UserError(f"setting {setting!r}: write it as key=value, such as epochs=10")
         if key not in owners:
             raise UserError(f"unknown key {key!r}{nearest_name(key, owners)}; --help lists every key")
         position, annotation = owners[key]

@@ -13,6 +13,7 @@ from tfnmt.corpus.shards import Result
 from tfnmt.corpus.tasks import Task
 from tfnmt.data.lines import create_lines, read_lines
 from tfnmt.errors import UserError
+from tfnmt.translation.search_configuration import SearchConfiguration
 
 
 class Louder(Task):
@@ -20,6 +21,7 @@ class Louder(Task):
 
     weights: str
     louder: bool = True
+    search: SearchConfiguration = SearchConfiguration()
 
     @property
     def files(self):
@@ -183,6 +185,9 @@ def test_another_task_does_not_go_on(task, inputs, tmp_path, monkeypatch):
     do(task, inputs, output, at_most=1)
     with pytest.raises(UserError, match=r"corpus\.json: was begun with another louder: give the same options"):
         do(task.replace(louder=False), inputs, output)
+    other = task.replace(louder=False, search=SearchConfiguration(beam_size=7, length_penalty=0.5))
+    with pytest.raises(UserError, match="was begun with another louder, beam size, length penalty: give"):
+        do(other, inputs, output)
     (tmp_path / "weights").write_bytes(b"2")
     with pytest.raises(UserError, match="another content of the model's files"):
         do(task, inputs, output)

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from tfnmt.configuration import Configuration, from_json
+from tfnmt.configuration import Configuration, different_keys, from_json
 from tfnmt.corpus.tasks import Task
 from tfnmt.errors import UserError
 from tfnmt.files import file_digest, read_json, write_file
@@ -59,13 +59,13 @@ class CorpusRecord(Configuration):
         Raises:
             UserError: it is not the same task.
         """
-        different = [key.replace("_", " ") for key, value in now.task.items() if self.task.get(key) != value]
+        different = [key.replace("_", " ") for key in dict.fromkeys(different_keys(now.task, self.task))]
         different += ["size of shards"] * (self.shard_lines not in (None, now.shard_lines))
         different += ["content of the model's files"] * (self.digests != now.digests)
         if different:
             raise UserError(
-                f"{folder / RECORD}: was begun with another {different[0]}: give the same options, or name another"
-                " --output"
+                f"{folder / RECORD}: was begun with another {', '.join(different)}: give the same options, or name"
+                " another --output"
             )
         return self.replace(inputs=self.inputs | now.inputs)
 

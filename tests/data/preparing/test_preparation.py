@@ -83,7 +83,7 @@ def test_a_corpus_is_prepared_through_mistakes_and_kills(tmp_path, monkeypatch, 
     times = {path: path.stat().st_mtime_ns for path in directory.iterdir()}
     assert prepare(directory, inputs, PREPARATION).index == records.index
     assert {path: path.stat().st_mtime_ns for path in directory.iterdir()} == times, "it was prepared already"
-    with pytest.raises(UserError, match="prepare.json: shards was another when this was begun"):
+    with pytest.raises(UserError, match="prepare.json: shard_pairs was another when this was begun"):
         prepare(directory, inputs, PREPARATION.replace(shards=ShardConfiguration(shard_pairs=60)))
 
 
@@ -185,6 +185,14 @@ def test_other_files_or_tokenizers_do_not_go_on(tmp_path):
     for others in (None, (own[0], WordTokenizer(["c"]))):
         with pytest.raises(UserError, match="prepare.json: tokenizers was another"):
             preparation._begin(*given, others)
+    changed = Preparation(text=TextConfiguration(vocabulary_size=99))
+    with pytest.raises(UserError, match="prepare.json: vocabulary_size was another when this was begun; go on with"):
+        preparation._begin(*given[:2], changed, own)
+    (tmp_path / "more.tsv").write_text("a\tb\n")
+    for names in (["more.tsv"], ["pairs.tsv", "more.tsv"]):
+        inputs = find_inputs([str(tmp_path / name) for name in names], None)
+        with pytest.raises(UserError, match="prepare.json: the list of files was another when this was begun"):
+            preparation._begin(given[0], inputs, given[2], own)
     for text in ("a\tc\n", "a\tb\nc\td\n"):
         path.write_text(text)
         with pytest.raises(UserError, match=f"prepare.json: {path} was another when"):

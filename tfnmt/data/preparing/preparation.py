@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from tfnmt.configuration import Configuration
+from tfnmt.configuration import Configuration, different_keys
 from tfnmt.data.lines import read_lines
 from tfnmt.data.preparing import passes
 from tfnmt.data.preparing.configuration import FilterConfiguration, ShardConfiguration
@@ -94,21 +94,20 @@ def _begin(directory, inputs, preparation, tokenizers) -> bool:
         raise UserError(f"{path}: is broken ({error}); name another --output") from error
     if before.get("files") == [file[:2] for file in files]:  # times were not kept up to version 1.1
         description["files"] = before["files"]
-    for key, value in description.items():
-        if before.get(key) != value:
-            raise UserError(
-                f"{path}: {_changed(key, before, value)} was another when this was begun; go on with the same files and"
-                " options, or name another --output"
-            )
+    if different := different_keys(description, before):
+        changed = different[0] if different[0] != "files" else _changed_file(files, before.get("files"))
+        raise UserError(
+            f"{path}: {changed} was another when this was begun; go on with the same files and options, or name"
+            " another --output"
+        )
     return True
 
 
-def _changed(key, before, value):
-    """What is another: the key of an option, or a file by name, where as many were named."""
-    files = before.get("files")
-    if key != "files" or not isinstance(files, list) or len(files) != len(value):
-        return key
-    return next((now[0] for now, then in zip(value, files, strict=True) if now[: len(then)] != then), key)
+def _changed_file(files, before):
+    """The name of a file that is another, or that it is the list of them."""
+    if not isinstance(before, list) or [file[:1] for file in before] != [file[:1] for file in files]:
+        return "the list of files"
+    return next(now[0] for now, then in zip(files, before, strict=True) if now[: len(then)] != then)
 
 
 def _write(ray, directory, inputs, preparation, tokenizers):
