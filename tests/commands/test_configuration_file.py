@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tfnmt.commands.configuration_file import configured
+from tfnmt.commands.configuration_file import configured, read_yaml
 from tfnmt.errors import UserError
 from tfnmt.translation.presets import PRESETS
 
@@ -29,6 +29,11 @@ def test_what_is_left_out_is_the_preset_s(tmp_path):
     assert configured(PRESETS["rnnsearch"], path) == expected
 
 
+def test_a_merged_key_may_be_given_anew(tmp_path):
+    text = "training: &first {epochs: 1, seed: 3}\nmore: {one: &second {<<: *first, epochs: 2}}\nlast: {<<: *second}\n"
+    assert read_yaml(written(tmp_path, text))["last"] == {"epochs": 2, "seed": 3}
+
+
 @pytest.mark.parametrize(
     "text, message",
     [
@@ -41,6 +46,10 @@ def test_what_is_left_out_is_the_preset_s(tmp_path):
         ("training: {epochs: 2026-13-01}", "run.yaml: is not valid YAML: month must be in 1..12"),
         ("[" * 5000, "run.yaml: is not valid YAML: maximum recursion depth exceeded"),
         ("model: {decoder_units: &a [*a]}", "run.yaml: model: a value is within itself, or too deep in others"),
+        ("training:\n  epochs: 1\n  epochs: 2", "run.yaml, line 3: is not valid YAML: the key 'epochs' stands twice"),
+        ('{"training": {"epochs": 1, "epochs": 2}}', "run.yaml: the key 'epochs' stands twice"),
+        ("? [a]\n: b", "run.yaml, line 1: is not valid YAML: found unhashable key"),
+        ("a\0", "run.yaml: is not valid YAML: unacceptable character #x0000: special characters are not allowed in "),
         ("- 1", "run.yaml: should have sections"),
         ("", "run.yaml: should have sections"),
     ],

@@ -30,7 +30,9 @@ def configured(preset: Any, path: str | Path, required: Sequence[str] = ()) -> A
         UserError: the file cannot be read, is of another kind of model, lacks a required key, or has an unknown key or
             a value that is not allowed; names the file.
     """
-    sections = _read(path)
+    sections = read_yaml(path)
+    if not isinstance(sections, dict):
+        raise UserError(f"{path}: should have sections, such as `training:` with `epochs: 10` below it")
     check_format(sections, path)
     sections.pop(KEY, None)
     with errors_in(path):
@@ -54,26 +56,51 @@ def configured(preset: Any, path: str | Path, required: Sequence[str] = ()) -> A
     return preset
 
 
-def _read(path: str | Path) -> dict[Any, Any]:
+def read_yaml(path: str | Path) -> Any:
+    """What a file of YAML or JSON says.
+
+    Raises:
+        UserError: it cannot be read, is neither, or has a key twice.
+    """
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read: {getattr(error, 'strerror', 'it is not UTF-8')}") from error
     try:
-        sections = _parse(text)
+        with errors_in(path):
+            return _parse(text)
     # Beside errors of YAML: those of values that are not what their tag says, such as 2026-13-01, and of deep ones.
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f", line {mark.line + 1}" if mark else ""
-        raise UserError(f"{path}{place}: is not valid YAML: {getattr(error, 'problem', None) or error}") from error
-    if not isinstance(sections, dict):
-        raise UserError(f"{path}: should have sections, such as `training:` with `epochs: 10` below it")
-    return sections
+        reason = " ".join(str(getattr(error, "problem", None) or error).split())
+        raise UserError(f"{path}{place}: is not valid YAML: {reason}") from error
 
 
 def _parse(text: str) -> Any:
     """JSON, whose 1e-05 is text in YAML, or else YAML."""
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_object)
     except ValueError:
-        return yaml.safe_load(text)
+        return yaml.load(text, _Loader)
+
+
+def _object(pairs):
+    """A JSON object; Python would take the last value of a key that stands twice, and so would YAML."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise UserError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} stands twice")
+    return found
+
+
+class _Loader(yaml.SafeLoader):
+    """That of `yaml.safe_load`, which takes no key twice."""
+
+    def compose_mapping_node(self, anchor):
+        node, seen = super().compose_mapping_node(anchor), set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if (key.tag, key.value) in seen:
+                raise yaml.composer.ComposerError(None, None, f"the key {key.value!r} stands twice", key.start_mark)
+            seen.add((key.tag, key.value))
+        return node

@@ -22,7 +22,7 @@ def add_options(parser: CommandParser) -> None:
     add("recipe", nargs="?", metavar="NAME", help="which; a .yaml file is one, too")
     add("--output", default="runs", metavar="DIR", help="the data go to DIR/data, the run to DIR/NAME (default: runs)")
     add("--data", metavar="DIR", help="take the files that are in this folder, in the place of fetching them")
-    add("--mirror", metavar="URL", help="fetch the files from below this address, by their names")
+    add("--mirror", type=_address, metavar="URL", help="fetch the files from below this address, by their names")
     add("--accept-licence", action="store_true", help="agree to the licence of the data without being asked")
     add(
         "--set",
@@ -62,6 +62,13 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     with errors_in(arguments.recipe):
         run = RecipeRun(recipe, folder / "data", folder / Path(arguments.recipe).stem, arguments.set)
         print(run.run(), end="", file=output)
+
+
+def _address(text):
+    """For `type=` of an option: an address of files."""
+    if not text.startswith(("http://", "https://")):
+        raise argparse.ArgumentTypeError(f"{text}: should begin with http:// or https://")
+    return text
 
 
 def _ask():

@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 from pydantic import Field, model_validator
 
+from tfnmt.commands.configuration_file import read_yaml
 from tfnmt.configuration import Configuration, from_json, require
 from tfnmt.errors import UserError, nearest_name
 
@@ -97,12 +98,7 @@ def find_recipe(name: str) -> Recipe:
             names = recipe_names()
             raise UserError(f"unknown recipe {name!r}{nearest_name(name, names)} of {', '.join(names)}")
         path = FOLDER / f"{name}.yaml"
-    try:
-        fields = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if not isinstance(fields, dict):
-            raise UserError(f"{path}: is not a recipe: it has no keys such as title and commands")
-        return from_json(Recipe, fields, path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, yaml.YAMLError) as error:
-        raise UserError(f"{path}: is not a recipe: {' '.join(str(error).split())}") from error
+    fields = read_yaml(path)
+    if not isinstance(fields, dict):
+        raise UserError(f"{path}: is not a recipe: it has no keys such as title and commands")
+    return from_json(Recipe, fields, path)

@@ -418,6 +418,21 @@ def test_what_has_no_keys_is_no_recipe(text, tmp_path):
         find_recipe(str(path))
 
 
+def test_a_recipe_has_no_key_twice(recipe):
+    path, _ = recipe
+    text = path.read_text()
+    path.write_text(text + "title: another\n")
+    line = len(text.splitlines()) + 1
+    with pytest.raises(UserError, match=f"^{path}, line {line}: is not valid YAML: the key 'title' stands twice$"):
+        find_recipe(str(path))
+
+
+def test_a_mirror_is_an_address_of_the_web(capsys):
+    with pytest.raises(SystemExit):
+        call("recipe", "sst2", "--mirror", "ftp:x")
+    assert "argument --mirror: ftp:x: should begin with http:// or https://" in capsys.readouterr().err
+
+
 def test_a_server_that_does_not_answer_is_one_reason(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # nobody listens there
