@@ -182,3 +182,11 @@ def test_u_starts_as_orthogonal_blocks_that_differ(kind):
     for block in blocks:
         np.testing.assert_allclose(block.T @ block, np.eye(UNITS), atol=1e-5)
     assert not np.allclose(blocks[0], blocks[1])
+
+
+@pytest.mark.parametrize("units", [0, -1, 2.5, None])
+def test_units_are_a_whole_number_from_1(units):
+    for cell in (GRUCell, LSTMCell):
+        with pytest.raises(ValueError, match=f"units={units}: must be a whole number from 1"):
+            cell(units)
+    assert GRUCell(np.int64(3)).units == 3

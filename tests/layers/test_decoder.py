@@ -313,7 +313,7 @@ def test_a_graph_for_batches_of_any_shape_equals_eager_mode(name):
     "options, complaint",
     [
         ({"cell": "foo"}, "cell='foo': one of gru, lstm"),
-        ({"layers": 0}, "layers=0, units=4: both must be 1 or more"),
+        ({"layers": 0}, "layers=0: must be a whole number from 1"),
         ({"attention": "foo"}, "attention='foo': one of none, additive, dot, general"),
         ({"input_feeding": True, "deep_output": False}, "input_feeding needs deep_output"),
         ({"tied_embeddings": True, "deep_output": False}, "words are scored from 4 numbers, not 3"),

@@ -47,7 +47,7 @@ def both_ways(cells, sequence):
 
 @pytest.mark.parametrize("options", [{"units": 0}, {"layers": 0}])
 def test_no_layers_or_units(options):
-    with pytest.raises(ValueError, match="layers=.*, units=.*: both must be 1 or more"):
+    with pytest.raises(ValueError, match="(layers|units)=0: must be a whole number from 1"):
         Encoder(VOCABULARY, EMBEDDING, **{"units": UNITS} | options)
 
 

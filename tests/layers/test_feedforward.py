@@ -61,3 +61,10 @@ def test_dropout_of_features_and_hidden_layers_is_for_training_alone():
 def test_an_activation_that_there_is_none_of():
     with pytest.raises(ValueError, match="activation='gelu': one of relu, maxout"):
         MultilayerPerceptron(3, 4, activation="gelu")
+
+
+def test_numbers_of_layers_and_units_are_checked():
+    for wrong, least in (({"layers": -1}, 0), ({"layers": 1.5}, 0), ({"units": 0}, 1), ({"classes": 0}, 1)):
+        ((name, value),) = wrong.items()
+        with pytest.raises(ValueError, match=f"{name}={value}: must be a whole number from {least}"):
+            MultilayerPerceptron(**{"classes": 3, "units": 4} | wrong)

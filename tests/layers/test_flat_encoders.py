@@ -168,7 +168,7 @@ def test_windows_of_no_width_are_refused():
 
 @pytest.mark.parametrize("wrong", [{"layers": 0}, {"units": 0}])
 def test_a_recurrence_without_layers_is_refused(wrong):
-    with pytest.raises(ValueError, match="both must be 1 or more"):
+    with pytest.raises(ValueError, match="(layers|units)=0: must be a whole number from 1"):
         Recurrent(WordVectors(10, 6), **{"units": 4} | wrong)
 
 

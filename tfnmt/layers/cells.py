@@ -12,6 +12,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.layers.invariants import LoopInvariants, cast_matrix, cast_weight, invariants_for_one_step, times
+from tfnmt.layers.options import require_whole
 from tfnmt.layers.recurrence import Tensors
 
 
@@ -25,6 +26,9 @@ class Cell(keras.layers.Layer):
 
     Attributes:
         state_size, output_size: as Keras defines them for cells.
+
+    Raises:
+        ValueError: units are no whole number from 1.
     """
 
     gates: int
@@ -36,6 +40,7 @@ class Cell(keras.layers.Layer):
 
     def __init__(self, units: int, layer_normalization: bool = False, **options: Any):
         super().__init__(**options)
+        require_whole(1, units=units)
         self.units = self.output_size = units
         self.state_size = units if self.number_of_states == 1 else [units] * self.number_of_states
         self.layer_normalization = layer_normalization

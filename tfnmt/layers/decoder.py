@@ -11,6 +11,7 @@ from tfnmt.layers.deep_output import DeepOutput
 from tfnmt.layers.embedding import Embedding, variational_dropout, whole_word_dropout
 from tfnmt.layers.int8 import Int8Matrix
 from tfnmt.layers.invariants import cast_matrix, cast_weight, invariants_for_one_step, multiply, scoped
+from tfnmt.layers.options import require_whole
 from tfnmt.layers.recurrence import Tensors, recur
 from tfnmt.layers.registry import ATTENTIONS, CELLS
 from tfnmt.registry import find_entry
@@ -80,8 +81,7 @@ class Decoder(keras.layers.Layer):
         **options: Any,
     ):
         super().__init__(autocast=False, **options)
-        if layers < 1 or units < 1:
-            raise ValueError(f"layers={layers}, units={units}: both must be 1 or more")
+        require_whole(1, layers=layers, units=units)
         if input_feeding and not deep_output:
             raise ValueError("input_feeding needs deep_output")
         readout_size = (output_units or embedding_size) if deep_output else units

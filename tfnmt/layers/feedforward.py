@@ -5,6 +5,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tfnmt.layers.options import require_whole
 from tfnmt.registry import find_entry
 
 PIECES = {"relu": 1, "maxout": 2}
@@ -46,6 +47,9 @@ class MultilayerPerceptron(keras.layers.Layer):
         activation: φ, "relu" or "maxout".
         batch_normalization: normalize each unit over the batch; rows that are padding do not count.
         dropout: fraction of the units dropped.
+
+    Raises:
+        ValueError: there is no such activation, or layers are no whole number from 0, or units or classes from 1.
     """
 
     def __init__(
@@ -59,6 +63,8 @@ class MultilayerPerceptron(keras.layers.Layer):
         **options: Any,
     ):
         super().__init__(**options)
+        require_whole(0, layers=layers)
+        require_whole(1, classes=classes, units=units)
         self.activation = activation
         self.units = units
         width = units * find_entry("activation", activation, PIECES)

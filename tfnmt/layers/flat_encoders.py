@@ -75,7 +75,7 @@ class Recurrent(FlatEncoder):
         state_dropout: fraction dropped of h in its product with U, one mask for all times.
 
     Raises:
-        ValueError: there is no such cell, or layers or units are below 1.
+        ValueError: there is no such cell, or layers or units are no whole numbers from 1.
     """
 
     def __init__(

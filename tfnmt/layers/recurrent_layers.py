@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 
 from tfnmt.layers.cells import Cell
+from tfnmt.layers.options import require_whole
 from tfnmt.layers.registry import CELLS
 from tfnmt.layers.rnn import read_sequences, state_dropout_mask
 from tfnmt.registry import find_entry
@@ -19,10 +20,9 @@ def make_cells(
     One flat list: Keras saves no layers that are in a list in a list.
 
     Raises:
-        ValueError: there is no such cell, or layers or units are below 1.
+        ValueError: there is no such cell, or layers or units are no whole numbers from 1.
     """
-    if layers < 1 or units < 1:
-        raise ValueError(f"layers={layers}, units={units}: both must be 1 or more")
+    require_whole(1, layers=layers, units=units)
     make = find_entry("cell", cell, CELLS)
     return [
         make(units, layer_normalization, name=f"layer_{i}_{direction}", dtype=dtype)

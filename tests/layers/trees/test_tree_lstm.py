@@ -1,6 +1,7 @@
 """The TreeLSTM's equations, by hand; its written-out gradient against TensorFlow's."""
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tfnmt.layers.invariants import invariants_for_one_step
@@ -23,6 +24,12 @@ def test_one_unit_by_hand():
     expected = np.tanh(g) * sigmoid(i) + 3 * sigmoid(f_l) + 5 * sigmoid(f_r)
     np.testing.assert_allclose(c, [[expected]], rtol=1e-6)
     np.testing.assert_allclose(h, [[sigmoid(o) * np.tanh(expected)]], rtol=1e-6)
+
+
+def test_without_the_tracking_that_it_depends_on():
+    h = tf.zeros([2, 2, 4])
+    with pytest.raises(ValueError, match="tracking is missing: with tracker_units=3 the parents depend on it"):
+        TreeLSTM(4, 3)((h, h))
 
 
 def test_the_gradient_is_that_of_the_equations():

@@ -53,7 +53,12 @@ class Composition(keras.layers.Layer):
 
         Returns:
             (h, c) of the parents, float [parents, units] and [parents, units or 0].
+
+        Raises:
+            ValueError: there is no tracking, and tracker_units is not 0.
         """
+        if self.tracker_units and tracking is None:
+            raise ValueError(f"tracking is missing: with tracker_units={self.tracker_units} the parents depend on it")
         return self.step(*children, invariants_for_one_step(self.loop_weights(), self.loop_constants()), tracking)
 
     def inputs(self, h: tf.Tensor, tracking: tf.Tensor | None) -> tf.Tensor:
