@@ -6,6 +6,7 @@ import re
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tfnmt.configuration import parse_overrides
 from tfnmt.errors import UserError
@@ -169,6 +170,16 @@ def test_updates_in_one_operation_are_keras_own(optimizer):
     theirs = {"adam": keras.optimizers.Adam, "rmsprop": keras.optimizers.RMSprop}[optimizer]
     # 1 − β in float32 differs by 4e-5
     assert_updates_are_those_of_keras(ours, theirs.from_config(ours.get_config()), rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["Adam", "RMSprop"])
+def test_of_a_sparse_gradient_the_rows_of_one_word_are_summed_first(name):
+    rows = tf.IndexedSlices(tf.constant([[1.0, 2.0], [3.0, -1.0]]), tf.constant([1, 1]), tf.constant([3, 2]))
+    weights = []
+    for gradient in (rows, tf.convert_to_tensor(rows)):
+        weights.append(keras.Variable(np.ones((3, 2), np.float32)))
+        getattr(optimizers, name)(0.1).apply([gradient], [weights[-1]])
+    np.testing.assert_allclose(weights[0], weights[1], rtol=1e-6)
 
 
 OPTIONS = [

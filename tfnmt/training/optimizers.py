@@ -14,7 +14,11 @@ from tfnmt.training.keras_internals import OptimizerInternals, variable_handle
 @keras.saving.register_keras_serializable("tfnmt")
 class Adam(OptimizerInternals, keras.optimizers.Adam):
     """Keras's Adam (Kingma & Ba 2015) with `gradient_norm`. Each weight is updated by one operation, not a dozen; with
-    `amsgrad`, as Keras does it."""
+    `amsgrad`, as Keras does it.
+
+    Of a sparse gradient with repeated rows, such as an `Embedding`'s, the operation sums the rows of one word before it
+    squares them, as if the gradient were dense; Keras squares them apart.
+    """
 
     def update_step(self, gradient: tf.Tensor, variable: Any, learning_rate: Any) -> None:
         """One update of one weight."""
@@ -48,7 +52,7 @@ class RMSprop(OptimizerInternals, keras.optimizers.RMSprop):
     `centered`, as Keras does it.
 
     The operation writes each step into a variable as large as the weight, the momentum's. It has to be there without
-    momentum too, as the operation's working memory.
+    momentum too, as the operation's working memory. It sums the rows of a sparse gradient as that of `Adam` does.
     """
 
     def build(self, variables: Sequence[keras.Variable]) -> None:
