@@ -166,6 +166,8 @@ def test_classifiers_are_compared_with_the_first_if_their_labels_agree(tmp_path,
     command = ["evaluate-classifier", "--data", "f", "--json", "--model", one]
     of_one, of_two = json.loads(call(*command, two)).values()
     expected = mcnemar(right["one"], right["two"])
+    with pytest.raises(UserError, match=f"--model {one}: named 2 times; name each model once"):
+        call(*command, one)
     assert "mcnemar_p" not in of_one and of_two["mcnemar_p"] == pytest.approx(expected) and expected < 1
     with pytest.raises(UserError, match="other: its task has other labels than that of .*one"):
         call(*command, other)

@@ -20,6 +20,12 @@ def test_what_is_not_finite_is_null_at_every_depth():
     assert output.getvalue() == json.dumps(expected) + "\n"
 
 
+def test_a_small_p_value_is_not_0():
+    output = io.StringIO()
+    print_figures({"loss": 9.6e-9, "mcnemar_p": 9.6e-9, "bleu_p": 1 / 1001, "ter_p": 0.0}, False, output)
+    assert [line.split()[1] for line in output.getvalue().splitlines()] == ["0.0000", "9.6e-09", "0.0010", "0.0000"]
+
+
 def test_every_command_prints_its_figures_so(monkeypatch):
     """Those, too, that print no line for each figure."""
     monkeypatch.setattr("tfnmt_programs.commands.cost.chosen_model", lambda arguments: None)

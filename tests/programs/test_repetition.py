@@ -54,6 +54,12 @@ def test_seeds_are_checked_before_the_first_training(seed, commands, tmp_path, c
     assert not commands
 
 
+def test_no_seed_is_named_twice(commands, tmp_path):
+    with pytest.raises(UserError, match="--seeds 1: named 2 times; name each seed once"):
+        call("repeat", "--seeds", 1, 2, 1, "--output", tmp_path / "runs", "--", *TRAINING)
+    assert not commands and not (tmp_path / "runs").exists()
+
+
 def test_figures_that_cannot_be_written_are_not_half_written(commands, full_disk, tmp_path):
     experiment = Repetition(tmp_path, TRAINING, [EVALUATION])
     experiment.run([1])

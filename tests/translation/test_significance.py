@@ -32,3 +32,10 @@ def test_case_and_the_spaces_before_punctuation_count_only_where_they_are_to():
     assert alike["bleu_mean"] == pytest.approx(100.0) == alike["chrf_mean"]
     for tokenize, lowercase in (("none", True), ("13a", False)):
         assert compare_translations({"loud": loud}, REFERENCES, tokenize, lowercase)["loud"]["bleu_mean"] < 90
+
+
+def test_few_sentences_are_told(logged):
+    told = "sentences to compare on: %d; of fewer than 100, intervals and p-values are not to be trusted"
+    for times, expected in ((4, [told % 96]), (5, [])):
+        compare_translations({"good": REFERENCES * times}, REFERENCES * times, "none")
+        assert logged() == expected

@@ -5,7 +5,7 @@ import tempfile
 from typing import TextIO
 
 from tfnmt.commands.figures import print_figures
-from tfnmt.commands.parser import CommandParser, model_directory, picture, positive
+from tfnmt.commands.parser import CommandParser, model_directory, picture, positive, refuse_repeated
 from tfnmt.errors import UserError
 
 
@@ -41,6 +41,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     from tfnmt.classification.outcomes import accuracy_by_length, confusion_matrix, text_of
 
+    refuse_repeated("--model", arguments.model, "model")
     with tempfile.TemporaryDirectory() as directory:
         figures, outcomes, labels = _evaluate(arguments, directory)
     for name, each in outcomes.items():
@@ -68,7 +69,7 @@ def _evaluate(arguments, directory):
     from tfnmt.data.tasks import TASKS
 
     figures, outcomes, files, labels = {}, {}, arguments.data, None
-    for name in dict.fromkeys(arguments.model):
+    for name in arguments.model:
         model = tfnmt.load(name, "classifier")
         if labels not in (None, model.configuration.labels):
             raise UserError(f"{name}: its task has other labels than that of {arguments.model[0]}")

@@ -2,11 +2,10 @@
 
 import argparse
 import tempfile
-from collections import Counter
 from typing import TextIO
 
 from tfnmt.commands.figures import print_figures
-from tfnmt.commands.parser import CommandParser, model_directory, positive
+from tfnmt.commands.parser import CommandParser, model_directory, positive, refuse_repeated
 from tfnmt.commands.search_options import add_beam_options, add_bleu_tokenize, warn_of_unused_options
 from tfnmt.errors import UserError
 
@@ -42,9 +41,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
 
     if arguments.target and not arguments.source:
         raise UserError("--source is missing: the sentences that --target translates")
-    for name, times in Counter(arguments.model).items():
-        if times > 1:
-            raise UserError(f"--model {name}: named {times} times; name each model once")
+    refuse_repeated("--model", arguments.model, "model")
     warn_of_unused_options(arguments)
     with tempfile.TemporaryDirectory() as directory:
         if arguments.source is None:

@@ -7,13 +7,15 @@ from typing import Any, TextIO
 
 
 def print_figures(figures: Mapping[str, Any], as_json: bool, output: TextIO) -> None:
-    """Print figures by name: one JSON object, see `json_line`, or a line for each."""
+    """Print figures by name: one JSON object, see `json_line`, or a line for each. Names of p-values end in "_p"."""
     if as_json:
         print(json_line(figures), file=output)
         return
     width = max(map(len, figures))
     for name, value in figures.items():
         text = f"{value:,.4f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+        if name.endswith("_p") and 0 < value < 1e-4:
+            text = f"{value:.1e}"
         print(f"{name:>{width}}  {text}", file=output)
 
 

@@ -5,7 +5,8 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -139,6 +140,13 @@ def refuse_same_files(arguments: argparse.Namespace, outputs: Sequence[str], inp
         other = options.setdefault(os.path.realpath(path), option)
         if name in outputs and other != option:
             raise UserError(f"{option} {path}: {other} is the same file; name another one")
+
+
+def refuse_repeated(option: str, values: Iterable[Any], kind: str) -> None:
+    """Raise `UserError` if an option names something twice; `kind` says what it names, such as "model"."""
+    for value, times in Counter(values).items():
+        if times > 1:
+            raise UserError(f"{option} {value}: named {times} times; name each {kind} once")
 
 
 def picture(*endings: str) -> Callable[[str], str]:

@@ -1,5 +1,6 @@
 """Whether one translator is better than another: paired bootstrap resampling, by sacrebleu."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -7,7 +8,11 @@ from sacrebleu.significance import PairedTest
 
 from tfnmt.translation.bleu import forget_lines, make_metrics
 
+logger = logging.getLogger(__name__)
+
 SAMPLES = 1000
+FEWEST_SENTENCES = 100
+"""With fewer there is a warning. Koehn calls 300 a small test set."""
 _NAMES = {"bleu": "BLEU", "chrf": "chrF2", "ter": "TER"}
 """What sacrebleu calls the metrics in its results."""
 
@@ -20,6 +25,7 @@ def compare_translations(
 ) -> dict[str, dict[str, float | str]]:
     """Compare translations of the same sentences with those of the first system (Koehn 2004, Statistical significance
     tests for machine translation evaluation). The test sentences are drawn again 1,000 times, with sacrebleu's seed.
+    Fewer than 100 of them say little, of which a warning tells.
 
     Args:
         translations: those of each system, by its name; the first is the one that others are compared with.
@@ -31,6 +37,12 @@ def compare_translations(
         "ter", and for all but the first "bleu_p", "chrf_p" and "ter_p": how probable a difference as large would be if
         the systems were equally good.
     """
+    if len(references) < FEWEST_SENTENCES:
+        logger.warning(
+            "sentences to compare on: %d; of fewer than %d, intervals and p-values are not to be trusted",
+            len(references),
+            FEWEST_SENTENCES,
+        )
     metrics = make_metrics(tokenize, lowercase)
     test = PairedTest(list(translations.items()), metrics, [references], test_type="bs", n_samples=SAMPLES)
     _, results = test()

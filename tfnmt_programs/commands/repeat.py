@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tfnmt.commands.field_options import field_value
-from tfnmt.commands.parser import CommandParser
+from tfnmt.commands.parser import CommandParser, refuse_repeated
 from tfnmt.training.configuration import TrainingConfiguration
 
 
@@ -32,6 +32,7 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     """Run the verb; results are printed to `output`."""
     from tfnmt_programs.repetition import Repetition
 
+    refuse_repeated("--seeds", arguments.seeds, "seed")
     groups = itertools.groupby(arguments.commands, lambda word: word == "--")
     training, *evaluations = [list(words) for is_separator, words in groups if not is_separator] or [[]]
     output.write(Repetition(Path(arguments.output), training, evaluations).run(arguments.seeds))
