@@ -5,6 +5,7 @@ import csv
 import itertools
 import json
 import os
+import re
 import socket
 import struct
 import subprocess
@@ -112,6 +113,15 @@ def test_a_broken_tf_config(text, message, monkeypatch):
     with pytest.raises(UserError, match=message) as caught:
         connect("multiworker")
     assert "\n" not in str(caught.value)
+
+
+def test_what_tf_config_should_be_is_json(monkeypatch):
+    monkeypatch.setenv(TF_CONFIG, "[]")
+    with pytest.raises(UserError) as caught:
+        read_cluster()
+    example = re.search("should be (.*), with N from 0", str(caught.value))[1]
+    values = json.loads(example.replace(", ...", "").replace("N}", "0}"))
+    assert values == {"cluster": {"worker": ["HOST:PORT"]}, "task": {"type": "worker", "index": 0}}
 
 
 def test_clusters(monkeypatch):

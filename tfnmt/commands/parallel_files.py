@@ -45,9 +45,9 @@ def chosen_parallel_files(arguments: argparse.Namespace, dev_split: int | None =
                 raise UserError(f"--dev-split: takes the dev pairs from --source; leave out {other}")
         return training, dev_split
     if dev is None:
+        split = "" if arguments.records else "; --dev-split 1000 holds out 1,000 pairs of --source"
         raise UserError(
-            "--dev-source is missing: pairs that are not trained on, by which the best weights are chosen; --dev-split"
-            " 1000 holds out 1,000 pairs of --source"
+            f"--dev-source is missing: pairs that are not trained on, by which the best weights are chosen{split}"
         )
     return training, dev
 

@@ -152,10 +152,11 @@ def load_weights(model: keras.Model, directory: str | Path) -> None:
         UserError: they are missing, broken, not as they were written, not finite, or of another model.
     """
     path = Path(directory, WEIGHTS)
+    resume = f"tfnmt train-{model.kind} --resume {directory}"
     if not path.exists():
         scored = Path(directory, HISTORY).exists()
-        why = "was removed" if scored else "the training has not scored its first epoch"
-        raise UserError(f"{path}: is missing: {why}; --resume goes on with it")
+        why = "was removed" if scored else "is not there before the first epoch has been scored"
+        raise UserError(f"{path}: {why}; {resume} goes on with the training")
     check_digests(directory)
     try:
         with _without_optimizer(model):
@@ -163,7 +164,7 @@ def load_weights(model: keras.Model, directory: str | Path) -> None:
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(
-            f"{path}: is broken, cut short or of another model ({reason}); --resume writes it anew at a better score"
+            f"{path}: is broken, cut short or of another model ({reason}); {resume} writes it anew at a better score"
         ) from error
     if unknown := _variable_names(path) - _variable_names(_weights_file(model)):
         raise UserError(f"{path}: has {min(unknown)}, which is not part of the model that {CONFIGURATION} describes")

@@ -65,7 +65,7 @@ def read_cluster() -> Cluster:
     if not known or not all(0 < port < 2**16 for port in ports):
         raise UserError(
             f'{TF_CONFIG}: {text}: should be {{"cluster": {{"worker": ["HOST:PORT", ...]}}, "task": {{"type": "worker",'
-            ' "index": N}}}, with N from 0'
+            ' "index": N}}, with N from 0'
         )
     return Cluster(addresses, index)
 
