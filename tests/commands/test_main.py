@@ -183,7 +183,7 @@ def test_a_package_of_an_extra_is_installed_by_it(module, extra):
     "words, expected",
     [
         (["tfnmt", "train-"], {"train-translator", "train-classifier"}),
-        (["tfnmt", "translate", "--le"], {"--length-penalty"}),
+        (["tfnmt", "translate", "--le"], {"--length-norm", "--length-penalty"}),
         (["tfnmt", "translate", "--method", ""], {"greedy", "sample", "beam"}),
         (["tfnmt", "plot", "len"], {"length"}),
         (["tfnmt", "parse", "--model", "mod"], {"models"}),

@@ -1,5 +1,6 @@
 """Training on records: it goes on where it stopped, knows its files, and refuses what does not fit."""
 
+import shutil
 from collections import Counter
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 import tfnmt
 from tests.commands.calls import call
 from tests.data.records import write_records
-from tests.translation.test_training import small, write
+from tests.translation.test_training import SMALL, small, write
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.record_batches import read_ids
 from tfnmt.data.samples.translation import sample_pairs
@@ -62,6 +63,13 @@ def test_a_run_has_the_tokenizers_of_its_records(data, trained):
     assert started_preset(trained, Preset).text == TEXT
     model = tfnmt.load(trained)
     data[0].require_tokenizers(model.tokenizers, trained)
+
+
+def test_the_command_of_a_run_on_records_is_given_again(data, trained, tmp_path):
+    """The preset has other tokenizers than the records."""
+    run = shutil.copytree(trained, tmp_path / "run")
+    options = ["--preset", "tiny", "--records", data[0].directory, "--steps", 9, "--set", *SMALL, CONSTANT]
+    assert call("train-translator", "--output", run, *options, "--no-board", "--resume").startswith(f"{run}: best")
 
 
 def test_a_shortlist_is_made_of_records(data, trained, tmp_path):

@@ -67,7 +67,8 @@ def _chosen(arguments):
         refuse_with_resume(arguments, "config", "dev_split")
         preset = started_preset(arguments.resume, Preset).override(settings)
         if arguments.preset is not None:
-            made = () if preset.training.initial is None else type(preset.text).model_fields
+            has_tokenizers = preset.training.initial is not None or arguments.records is not None
+            made = type(preset.text).model_fields if has_tokenizers else ()
             refuse_other_preset(arguments, find_preset(arguments.preset).override(settings), preset, made)
     else:
         base = find_preset(arguments.preset or "tiny")
