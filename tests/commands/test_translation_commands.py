@@ -383,9 +383,10 @@ def test_training_options_that_are_wrong(options, complaint, tmp_path, monkeypat
 
 
 def test_options_that_a_run_has_already(tmp_path, capsys):
-    for option, value in (("--config", "run.yaml"), ("--dev-split", 9)):
-        with pytest.raises(UserError, match=f"{option}: the run in {tmp_path} has its own; leave it out"):
-            call("train-translator", "--resume", tmp_path, option, value)
+    for verb, files in (("train-translator", "--source and --target"), ("train-classifier", "--train")):
+        message = f"--dev-split: the run in {tmp_path} reads what it has divided; leave it and {files} out"
+        with pytest.raises(UserError, match=message):
+            call(verb, "--resume", tmp_path, "--dev-split", 9)
     for verb, options in (("train-translator", []), ("train-classifier", ["--task", "sst", "--encoder", "bag"])):
         with pytest.raises(SystemExit) as ended:
             call(verb, "--resume", tmp_path, "--output", tmp_path, *options)
@@ -403,6 +404,10 @@ def test_a_command_is_given_again_with_resume(model, training_options, tmp_path)
         UserError, match=f"^--preset multi30k: the run in {output} has tied_embeddings=false, not true; "
     ):
         call("train-translator", "--resume", output, "--preset", "multi30k", *training_options)
+    assert call(*whole, "--resume", "--config", output / "config.json").startswith(f"{output}: best dev_loss ")
+    (tmp_path / "run.yaml").write_text("training: {clip_norm: 2.0}\n", encoding="utf-8")
+    with pytest.raises(UserError, match=f"^--config {tmp_path}/run.yaml: the run in {output} has clip_norm=1.0, not 2"):
+        call(*whole, "--resume", "--config", tmp_path / "run.yaml")
     with pytest.raises(UserError, match=f"^--preset tiny: the run in {output} has .*=8, not "):
         call("train-translator", "--resume", output, "--preset", "tiny")
     with pytest.raises(UserError, match=f"^{output}: the run was started with initial=None, not "):
@@ -582,8 +587,8 @@ def test_evaluation_has_the_options_asked_for(tmp_path, monkeypatch):
         (tmp_path / name).mkdir()
     (tmp_path / "a.tsv").write_text("a\tb\n")
     options = ["--source", tmp_path / "a.tsv", "--beam-size", 2, "--batch-size", 3, "--length-penalty", 0.5]
-    options += ["--bleu-tokenize", "intl", "--bleu-lowercase"]
+    options += ["--bleu-tokenize", "intl", "--bleu-lowercase", "--length-norm", "gnmt"]
     call("evaluate-translator", "--model", tmp_path / "one", tmp_path / "two", *options)
     scoring = {"tokenize": "intl", "lowercase": True}
-    search = {"beam_size": 2, "batch_size": 3, "length_penalty": 0.5}
+    search = {"beam_size": 2, "batch_size": 3, "length_penalty": 0.5, "length_norm": "gnmt"}
     assert asked == [search | scoring, search | scoring, scoring]

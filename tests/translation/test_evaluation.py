@@ -128,5 +128,5 @@ def test_both_searches_have_the_options_asked_for(model, tmp_path, monkeypatch):
         return [""] * len(texts)
 
     monkeypatch.setattr(type(model), "translate", translate)
-    evaluate_translator(model, write(tmp_path, *zip(*PAIRS, strict=True)), 3, 7, length_penalty=0.5)
-    assert asked == [(3, 7, {"length_penalty": 0.5})] * 2
+    evaluate_translator(model, write(tmp_path, *zip(*PAIRS, strict=True)), 3, 7, length_penalty=0.5, length_norm="gnmt")
+    assert asked == [(3, 7, {"length_penalty": 0.5, "length_norm": "gnmt"})] * 2

@@ -70,6 +70,7 @@ def _figures(arguments, files):
         "beam_size": arguments.beam_size,
         "batch_size": arguments.batch_size,
         "length_penalty": arguments.length_penalty,
+        "length_norm": arguments.length_norm,
     }
     scoring = {"tokenize": arguments.bleu_tokenize, "lowercase": arguments.bleu_lowercase}
     figures, translations = {}, {}

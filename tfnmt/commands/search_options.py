@@ -43,15 +43,15 @@ def add_bleu_tokenize(parser: CommandParser) -> None:
 
 
 def add_beam_options(parser: CommandParser) -> None:
-    """--beam-size and --length-penalty."""
-    for name in ("beam_size", "length_penalty"):
+    """--beam-size, --length-penalty and --length-norm."""
+    for name in ("beam_size", "length_penalty", "length_norm"):
         add_field(parser, SearchConfiguration, name)
 
 
 def add_search_options(parser: CommandParser) -> None:
     """Options of every search, also of an exported translator's, and --shortlist."""
     add_beam_options(parser)
-    lengths = ("length_norm", "maximum_length_factor", "maximum_length_offset", "minimum_length")
+    lengths = ("maximum_length_factor", "maximum_length_offset", "minimum_length")
     for name in (*lengths, "no_repeat_ngram", "banned_words", "no_unknown", "precision"):
         add_field(parser, SearchConfiguration, name)
     parser.add_argument(
@@ -96,7 +96,8 @@ def warn_of_unused_options(arguments: argparse.Namespace) -> None:
     is_greedy = arguments.beam_size == 1 and not getattr(arguments, "coverage_penalty", 0)
     if is_greedy and arguments.length_penalty != 1:
         logger.warning("--length-penalty has no effect with --beam-size 1")
-    if is_greedy and getattr(arguments, "length_norm", "length") != "length":
-        logger.warning("--length-norm has no effect with --beam-size 1")
+    if arguments.length_norm != "length" and (is_greedy or arguments.length_penalty == 0):
+        with_ = "--beam-size 1" if is_greedy else "--length-penalty 0"
+        logger.warning("--length-norm has no effect with %s", with_)
     if getattr(arguments, "replace_unknown", False) and arguments.no_unknown:
         logger.warning("--replace-unk has no effect with --no-unknown")

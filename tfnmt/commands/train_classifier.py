@@ -22,7 +22,7 @@ from tfnmt.commands.training_options import (
     refuse_dry_run,
     refuse_other_preset,
     refuse_other_tokenizers,
-    refuse_with_resume,
+    refuse_split_with_resume,
 )
 from tfnmt.commands.unused_settings import warn_of_unused_settings
 from tfnmt.commands.workers import run_training
@@ -102,13 +102,13 @@ def _chosen_preset(arguments):
 
     settings = chosen_settings(arguments, "task", "encoder")
     if arguments.resume:
-        refuse_with_resume(arguments, "config", "dev_split")
+        refuse_split_with_resume(arguments, "train")
         if arguments.vectors is not None:
             logger.warning("--vectors %s: is not read again; the run has its words and vectors", arguments.vectors)
         preset = started_preset(arguments.resume, ClassifierPreset).override(settings)
-        if arguments.preset is not None:
+        if arguments.preset is not None or arguments.config is not None:
             made = ("embedding_size", *(TOKENIZER_KEYS if preset.training.initial else ()))  # as --vectors has it
-            asked = find_preset(arguments.preset, CLASSIFIER_PRESETS).override(settings)
+            asked = chosen_preset(find_preset(arguments.preset or "tiny", CLASSIFIER_PRESETS), arguments, settings)
             refuse_other_preset(arguments, asked, preset, made)
         return preset
     base = find_preset(arguments.preset or "tiny", CLASSIFIER_PRESETS)

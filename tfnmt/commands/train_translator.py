@@ -19,7 +19,7 @@ from tfnmt.commands.training_options import (
     refuse_dry_run,
     refuse_other_preset,
     refuse_other_tokenizers,
-    refuse_with_resume,
+    refuse_split_with_resume,
 )
 from tfnmt.commands.unused_settings import warn_of_unused_settings
 from tfnmt.commands.workers import run_training
@@ -64,12 +64,13 @@ def _chosen(arguments):
     refuse_dry_run(arguments)
     settings = chosen_settings(arguments)
     if arguments.resume:
-        refuse_with_resume(arguments, "config", "dev_split")
+        refuse_split_with_resume(arguments, "source", "target")
         preset = started_preset(arguments.resume, Preset).override(settings)
-        if arguments.preset is not None:
+        if arguments.preset is not None or arguments.config is not None:
             has_tokenizers = preset.training.initial is not None or arguments.records is not None
             made = type(preset.text).model_fields if has_tokenizers else ()
-            refuse_other_preset(arguments, find_preset(arguments.preset).override(settings), preset, made)
+            asked = chosen_preset(find_preset(arguments.preset or "tiny"), arguments, settings)
+            refuse_other_preset(arguments, asked, preset, made)
     else:
         base = find_preset(arguments.preset or "tiny")
         preset = chosen_preset(base, arguments, settings)

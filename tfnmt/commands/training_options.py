@@ -165,30 +165,34 @@ def warn_of_unprofiled(profile_steps: tuple[int, int] | None, before: int, after
     logger.warning("--profile-steps %d-%d: the run %s", *profile_steps, went)
 
 
-def refuse_with_resume(arguments: argparse.Namespace, *options: str) -> None:
-    """Raise `UserError` if one of these options is given with `--resume`."""
-    for option in options:
-        if getattr(arguments, option) is not None:
-            raise UserError(f"--{option.replace('_', '-')}: the run in {arguments.resume} has its own; leave it out")
+def refuse_split_with_resume(arguments: argparse.Namespace, *options: str) -> None:
+    """Raise `UserError` if `--dev-split`, which divides the files of these options, is given with `--resume`."""
+    if arguments.dev_split is not None:
+        files = " and ".join(f"--{option}" for option in options)
+        raise UserError(
+            f"--dev-split: the run in {arguments.resume} reads what it has divided; leave it and {files} out"
+        )
 
 
 def refuse_other_preset(arguments: argparse.Namespace, asked: Any, run: Any, made: Collection[str] = ()) -> None:
-    """Raise `UserError` if a command that goes on with a run names another preset than the run has.
+    """Raise `UserError` if a command that goes on with a run names another preset, or settings in a file, than the run
+    has.
 
     Args:
-        arguments: the options, with `--resume` and `--preset`.
+        arguments: the options, with `--resume` and `--preset` or `--config`.
         asked: the preset that they would begin a new run with.
         run: that of the run, with what `--set` changes.
         made: keys whose values come from elsewhere, such as a model to begin with.
     """
+    option = f"--config {arguments.config}" if arguments.config else f"--preset {arguments.preset}"
     for name, configuration in asked:
         for key, value in configuration:
             its_own = getattr(getattr(run, name), key)
             if value != its_own and key not in (*MAY_CHANGE, *made):
                 its_own, value = setting_text(its_own), setting_text(value)
                 raise UserError(
-                    f"--preset {arguments.preset}: the run in {arguments.resume} has {key}={its_own}, not {value};"
-                    " leave --preset out, or name all that the run was started with"
+                    f"{option}: the run in {arguments.resume} has {key}={its_own}, not {value};"
+                    f" leave {option.split()[0]} out, or name all that the run was started with"
                 )
 
 

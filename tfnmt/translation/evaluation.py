@@ -26,6 +26,7 @@ def evaluate_translator(
     length_penalty: float = 1.0,
     tokenize: str = "13a",
     lowercase: bool = False,
+    length_norm: str = "length",
 ) -> tuple[dict[str, Any], list[str]]:
     """Every figure of a translator on files of sentence pairs.
 
@@ -34,7 +35,7 @@ def evaluate_translator(
         files: sources and references.
         beam_size: of the search; 1 is greedy.
         batch_size: sentences in a batch.
-        length_penalty: of the search, see `SearchConfiguration`.
+        length_penalty, length_norm: of the search, see `SearchConfiguration`.
         tokenize, lowercase: sacrebleu's, of BLEU, chrF and TER.
 
     Returns:
@@ -48,9 +49,10 @@ def evaluate_translator(
     files.check()
     sources, references = read_references(model, files)
     figures: dict[str, Any] = {**teacher_forced_figures(model, files, batch_size)}
-    model.translate(["a"], beam_size, batch_size, length_penalty=length_penalty)  # tracing is not part of the speed
+    search = {"length_penalty": length_penalty, "length_norm": length_norm}
+    model.translate(["a"], beam_size, batch_size, **search)  # tracing is not part of the speed
     start = time.perf_counter()
-    translations = model.translate(sources, beam_size, batch_size, length_penalty=length_penalty)
+    translations = model.translate(sources, beam_size, batch_size, **search)
     seconds = time.perf_counter() - start
     figures |= translation_scores(translations, references, tokenize, lowercase, names=("bleu", "chrf", "ter"))
     figures |= {"sentences": len(sources), "sentences_per_second": len(sources) / seconds}
