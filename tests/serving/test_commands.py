@@ -255,6 +255,9 @@ def test_trained_models_to_serve_are_exported_in_a_precision(tmp_path, monkeypat
     assert command_parser("export", export).parse_args(options).precision == "int8"
     with pytest.raises(UserError, match="^--precision int8: is chosen by tfnmt export; it goes with --model alone$"):
         call("serve", "--precision", "int8")
+    models = ("sample-en-de", "sample-spinn")
+    with pytest.raises(UserError, match="^--precision bfloat16 is for translators: .*sample-spinn: is a classifier"):
+        call("serve", "--model", *models, "--precision", "bfloat16")
 
 
 @pytest.mark.parametrize("second", ["other/de", "runs/../runs/de/", "."])

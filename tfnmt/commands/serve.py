@@ -12,7 +12,7 @@ from typing import TextIO
 
 from tfnmt.commands.parser import CommandParser, model_directory, positive
 from tfnmt.commands.run import environment_with
-from tfnmt.errors import UserError
+from tfnmt.errors import UserError, errors_in
 from tfnmt.processors import processors
 from tfnmt.serving.limits import Limits, RequestLimits
 from tfnmt.serving.options import Address, BatchingOptions, ServerOptions, batching_options, read_token
@@ -167,6 +167,12 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         raise UserError(f"--models {arguments.models}: --model is served in its place; give only one of them")
     if arguments.precision is not None and not arguments.model:
         raise UserError(f"--precision {arguments.precision}: is chosen by tfnmt export; it goes with --model alone")
+    if arguments.precision == "bfloat16":
+        from tfnmt.training.model_directory import require_kind
+
+        for directory in arguments.model:
+            with errors_in("--precision bfloat16 is for translators"):
+                require_kind(directory, "translator")
     for directory in arguments.model or ():
         if not Path(directory).is_dir():
             raise UserError(
