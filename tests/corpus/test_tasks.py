@@ -113,7 +113,7 @@ def test_labels_of_sentences_and_of_pairs_with_parses(parser, tmp_path):
     text, problems = done(ClassificationTask(model=str(pairs)), lines)
     assert [bool(label) for label in text.split("\n")] == [True, *[False] * 5]
     assert [problem.split(":")[0] for problem in problems] == ["line 2", "line 3", "line 5"]
-    assert "1 sentences with a TAB between them, where the model reads 2" in problems[0]
+    assert "the model reads 2 sentences with a TAB between them; here is 1" in problems[0]
     assert "a sentence without words" in problems[2]
 
 

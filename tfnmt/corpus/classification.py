@@ -88,7 +88,7 @@ class Classifying(Work):
             return line, None
         sentences = line.split("\t") if self.model.configuration.reads_pairs else [line]
         if self.model.configuration.reads_pairs and len(sentences) != 2:
-            raise UserError(f"{len(sentences)} sentences with a TAB between them, where the model reads 2")
+            raise UserError(f"the model reads 2 sentences with a TAB between them; here is {len(sentences)}")
         for sentence in sentences:
             if not split_words(sentence):
                 raise UserError("a sentence without words")

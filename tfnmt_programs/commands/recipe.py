@@ -52,6 +52,8 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
     with errors_in(arguments.recipe):
         check_commands(recipe)
         check_settings(recipe, arguments.set)
+    if arguments.data is not None and not Path(arguments.data).is_dir():
+        raise UserError(f"--data {arguments.data}: there is no such folder")
     print(f"The data: {recipe.licence}", file=output, flush=True)
     if recipe.section:
         print(f"More in docs/results/: {recipe.section}", file=output, flush=True)

@@ -14,9 +14,7 @@ TABS = ("scalars", "images", "text", "projector", "graphs")
 
 def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
-    parser.add_argument(
-        "--model", metavar="DIR", help="a translator's directory, with its logs: take TensorBoard's tabs"
-    )
+    parser.add_argument("--model", metavar="DIR", help="a model's directory, with its logs: take TensorBoard's tabs")
     parser.add_argument("--page", action="store_true", help="take the page, with models that come with the library")
     parser.add_argument("--report", metavar="F", help="take a report, as tfnmt report writes it, light and dark")
     parser.add_argument(
@@ -25,7 +23,8 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument(
         "--output", required=True, metavar="DIR", help="for board-TAB.png, page-NAME.png and the others"
     )
-    parser.add_argument("--tabs", nargs="+", default=TABS, choices=TABS, metavar="TAB", help=f"of {', '.join(TABS)}")
+    tabs = f"of {', '.join(TABS)} (default: all, but for text of a classifier)"
+    parser.add_argument("--tabs", nargs="+", choices=TABS, metavar="TAB", help=tabs)
     parser.add_argument("--chromium", default="chromium", metavar="F", help="the browser (default: chromium)")
 
 
@@ -37,10 +36,12 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         raise UserError("nothing to take: give --model DIR, --page, --report F, --site DIR or several")
     if arguments.model:
         from tfnmt.inspection.tensorboard import LOGS
+        from tfnmt.training.model_directory import read_kind
         from tfnmt_programs.figures.screenshots import take_screenshots
 
         logs = Path(arguments.model, LOGS)
-        for path in take_screenshots(logs, arguments.tabs, arguments.output, arguments.chromium):
+        tabs = arguments.tabs or [tab for tab in TABS if tab != "text" or read_kind(arguments.model) == "translator"]
+        for path in take_screenshots(logs, tabs, arguments.output, arguments.chromium):
             print(path, file=output)
     if arguments.page:
         from tfnmt_programs.figures.page import take_page_screenshots

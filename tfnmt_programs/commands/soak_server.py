@@ -9,6 +9,9 @@ from tfnmt.commands.figures import print_figures
 from tfnmt.commands.parser import CommandParser, positive
 from tfnmt.errors import UserError
 
+LONGEST = 100_000
+"""Minutes, which are some ten weeks."""
+
 
 def add_options(parser: CommandParser) -> None:
     """Add the options of this verb."""
@@ -32,6 +35,8 @@ def main(arguments: argparse.Namespace, output: TextIO) -> None:
         raise UserError("--models: means nothing without --model, which names one of the folder")
     if arguments.clients < 2:
         raise UserError("--clients 1: there must be 2 at least, a good one and a rude one")
+    if not 0 < arguments.minutes < LONGEST:
+        raise UserError(f"--minutes {arguments.minutes:g}: should be more than 0 and less than {LONGEST:,}")
     with tempfile.TemporaryDirectory() as folder:
         servable = (
             Path(arguments.models or "saved_models", arguments.model)

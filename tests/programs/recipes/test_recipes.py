@@ -433,6 +433,12 @@ def test_a_mirror_is_an_address_of_the_web(capsys):
     assert "argument --mirror: ftp:x: should begin with http:// or https://" in capsys.readouterr().err
 
 
+def test_a_data_folder_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(UserError, match=f"^--data {tmp_path}/data: there is no such folder$"):
+        call("recipe", "sst2", "--data", tmp_path / "data", "--output", tmp_path / "runs", "--accept-licence")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_server_that_does_not_answer_is_one_reason(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # nobody listens there

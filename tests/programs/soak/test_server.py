@@ -17,7 +17,10 @@ from tfnmt_programs.soak import server
 SERVER = SimpleNamespace(rest_url="http://h:1", grpc_url="grpc://h:2", stop=lambda: 0.0)
 
 
-def test_one_client_is_too_few():
+def test_options_that_make_no_sense():
+    for minutes in ("0", "-1", "inf", "nan"):
+        with pytest.raises(UserError, match=f"^--minutes {minutes}: should be more than 0 and less than 100,000$"):
+            call("soak-server", f"--minutes={minutes}")
     with pytest.raises(UserError, match="^--clients 1: there must be 2 at least, a good one and a rude one$"):
         call("soak-server", "--clients", 1)
 
