@@ -405,9 +405,12 @@ def test_a_command_is_given_again_with_resume(model, training_options, tmp_path)
     ):
         call("train-translator", "--resume", output, "--preset", "multi30k", *training_options)
     assert call(*whole, "--resume", "--config", output / "config.json").startswith(f"{output}: best dev_loss ")
-    (tmp_path / "run.yaml").write_text("training: {clip_norm: 2.0}\n", encoding="utf-8")
-    with pytest.raises(UserError, match=f"^--config {tmp_path}/run.yaml: the run in {output} has clip_norm=1.0, not 2"):
-        call(*whole, "--resume", "--config", tmp_path / "run.yaml")
+    for key, before, other in (("clip_norm", "1.0", "2.0"), ("keep_checkpoints", "3", "9")):
+        (tmp_path / "run.yaml").write_text(f"training: {{{key}: {other}}}\n", encoding="utf-8")
+        with pytest.raises(
+            UserError, match=f"^--config {tmp_path}/run.yaml: the run in {output} has {key}={before}, not "
+        ):
+            call(*whole, "--resume", "--config", tmp_path / "run.yaml")
     with pytest.raises(UserError, match=f"^--preset tiny: the run in {output} has .*=8, not "):
         call("train-translator", "--resume", output, "--preset", "tiny")
     with pytest.raises(UserError, match=f"^{output}: the run was started with initial=None, not "):

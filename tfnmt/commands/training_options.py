@@ -184,11 +184,14 @@ def refuse_other_preset(arguments: argparse.Namespace, asked: Any, run: Any, mad
         run: that of the run, with what `--set` changes.
         made: keys whose values come from elsewhere, such as a model to begin with.
     """
-    option = f"--config {arguments.config}" if arguments.config else f"--preset {arguments.preset}"
+    if arguments.config is None:  # a preset alone does not ask for its epochs
+        option, others = f"--preset {arguments.preset}", (*MAY_CHANGE, *made)
+    else:
+        option, others = f"--config {arguments.config}", tuple(made)
     for name, configuration in asked:
         for key, value in configuration:
             its_own = getattr(getattr(run, name), key)
-            if value != its_own and key not in (*MAY_CHANGE, *made):
+            if value != its_own and key not in others:
                 its_own, value = setting_text(its_own), setting_text(value)
                 raise UserError(
                     f"{option}: the run in {arguments.resume} has {key}={its_own}, not {value};"
