@@ -41,7 +41,7 @@ def obtain(file: PublishedFile, folder: Path, given: Path | None = None, mirror:
     path = folder / file.name
     if path.exists() and _digest(path) == file.sha256:
         return path
-    if path.exists() and not path.is_symlink():  # nobody's but the user's: what is fetched wrongly does not stay
+    if path.exists() and not path.is_symlink():  # the user's own: a wrong file that was fetched is deleted
         _require(file, path)
     with file_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
