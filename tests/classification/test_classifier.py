@@ -380,6 +380,18 @@ def test_from_config_makes_the_same_model():
     assert [weight.shape for weight in again.weights] == [weight.shape for weight in model.weights]
 
 
+def test_a_keras_file_keeps_the_state_of_the_optimizer(tmp_path):
+    model, (inputs, labels) = made("spinn-pi-nt"), batch_of(EXAMPLES["snli"])
+    model.compile("adam")
+    model.train_on_batch(inputs, labels)
+    model.save(tmp_path / "classifier.keras")
+    again = keras.models.load_model(tmp_path / "classifier.keras")
+    for ours, theirs in zip(model.optimizer.variables, again.optimizer.variables, strict=True):
+        np.testing.assert_array_equal(ours, theirs, err_msg=ours.path)
+    losses = [each.train_on_batch(inputs, labels, return_dict=True) for each in (model, again)]
+    assert losses[0] == losses[1]
+
+
 def test_a_dtype_is_that_of_all_layers():
     model = Classifier.from_config(made("spinn-pi").get_config() | {"dtype": "float64", "trainable": False})
     assert not model.trainable_variables

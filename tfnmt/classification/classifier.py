@@ -180,6 +180,11 @@ class Classifier(MicroBatchTraining, keras.Model):
         if self.loss is not None or options.get("metrics") or options.get("weighted_metrics"):
             raise ValueError("a Classifier has its own loss and metrics: compile it without")
 
+    def compile_from_config(self, config: dict[str, Any]) -> None:
+        """As Keras's, which calls no `compile` that a model overrides: the model would lose its optimizer's state."""
+        self.compile(**keras.saving.deserialize_keras_object(config))
+        self.optimizer.build(self.trainable_variables)
+
     def select_examples(self, x: Batch, y: tf.Tensor, indices: tf.Tensor) -> tuple[Batch, tf.Tensor]:
         """See `MicroBatchTraining`; of pairs, both sentences."""
         count = tf.shape(y)[0]
