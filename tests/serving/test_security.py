@@ -119,15 +119,18 @@ def test_each_request_is_logged_if_asked_for(served, logged):
         client.predict("echo", {"text": ["a"]})
         with pytest.raises(PredictError):
             client.predict("other", {"text": ["a"]})
+        with pytest.raises(PredictError, match="RESOURCE_EXHAUSTED"):
+            client.predict("echo", {"text": ["a" * (2 << 20)]})
     method = "/tensorflow.serving.PredictionService/Predict"
     expected = [
         r"127\.0\.0\.1:\d+ GET /v1/models/other\\nline 404 \d+\.\d ms",
         rf"ipv4:127\.0\.0\.1:\d+ {method} OK \d+\.\d ms",
         rf"ipv4:127\.0\.0\.1:\d+ {method} NOT_FOUND \d+\.\d ms",
+        rf"ipv4:127\.0\.0\.1:\d+ {method} - \d+\.\d ms",
     ]
     server.stop()  # a line may be logged after its answer
     lines = [line for line in logged() if line.endswith(" ms") and "/health" not in line]
-    assert len(lines) == 3 and all(map(re.fullmatch, expected, lines)), lines
+    assert len(lines) == 4 and all(map(re.fullmatch, expected, lines)), lines
 
 
 def test_the_page_is_part_of_no_other_and_loads_nothing_else(served):

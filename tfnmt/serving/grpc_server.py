@@ -110,6 +110,7 @@ class _WholeCalls(grpc.aio.ServerInterceptor):
 
         async def answer_logged(requests, context):
             status, start = "UNKNOWN", time.perf_counter()  # what gRPC makes of any other error
+            client = context.peer()  # gRPC forgets it where it ends a call by itself
             try:
                 result = await answer_message(requests, context)
                 status = "OK"
@@ -120,8 +121,11 @@ class _WholeCalls(grpc.aio.ServerInterceptor):
             except asyncio.CancelledError:  # the client has gone, or waits no longer
                 status = "CANCELLED"
                 raise
+            except grpc.aio.InternalError:  # gRPC has answered by itself: a message is too large
+                status = "-"
+                raise
             finally:
-                log_access(context.peer(), handler_call_details.method, status, start)
+                log_access(client, handler_call_details.method, status, start)
 
         return create(answer_logged if self._access_log else answer_message, None, handler.response_serializer)
 
