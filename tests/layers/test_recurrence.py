@@ -224,6 +224,10 @@ def run(step):
             lambda s, h, invariants: ((), (invariants.matmul("U", invariants.matmul("U", h[0])),)),
             "a step uses each weight once, and uses 'U' again",
         ),
+        (
+            lambda s, h, invariants: ((), (invariants.matmul("U", h[0]) + invariants["b"],)),
+            r"uses the constant 'b'; the loop has \['k'\], as `loop_constants` names them",
+        ),
     ],
 )
 def test_a_weight_is_used_once(step, complaint):
@@ -235,3 +239,10 @@ def test_a_variable_that_the_loop_does_not_know_is_named():
     scale = tf.Variable(2.0, dtype=tf.float64, name="scale")
     with pytest.raises(ValueError, match=r"the loop does not know \(scale:0\): name it in `loop_weights`"):
         run(lambda s, h, invariants: ((), (scale * invariants.matmul("U", h[0]),)))
+
+
+def test_a_weight_that_is_no_matrix_is_named():
+    values = case()
+    weights = {"U": values["U"], "b": values["U"][0]}
+    with pytest.raises(ValueError, match=r"the weight 'b' of a loop has the shape \(\d,\): .* in `loop_constants`"):
+        recur(lambda s, h, invariants: ((), h), (values["s"],), (values["h"],), weights, ())

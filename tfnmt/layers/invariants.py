@@ -7,7 +7,7 @@ what a product is there: kept for the gradient, or of one matrix for several row
 import contextlib
 import contextvars
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import keras
 import tensorflow as tf
@@ -65,7 +65,16 @@ class LoopInvariants:
         return tf.reshape(total, tf.concat([[-1], tf.shape(total)[2:]], axis=0))
 
     def __getitem__(self, name: str) -> tf.Tensor:
-        return self._constants[self._prefix + name]
+        """The constant of that name.
+
+        Raises:
+            ValueError: the loop has none of that name.
+        """
+        name = self._prefix + name
+        if name not in self._constants:
+            known = sorted(self._constants)
+            raise ValueError(f"a step uses the constant {name!r}; the loop has {known}, as `loop_constants` names them")
+        return self._constants[name]
 
     def __contains__(self, name: str) -> bool:
         return self._prefix + name in self._constants
@@ -73,6 +82,16 @@ class LoopInvariants:
     def scope(self, name: str) -> "LoopInvariants":
         """The invariants of one layer of the step: "x" there is "NAME/x" here."""
         return LoopInvariants(self._matmul, self._constants, f"{self._prefix}{name}/", self._rows)
+
+
+def check_matrices(weights: Mapping[str, tf.Tensor | Int8Matrix]) -> None:
+    """Raise `ValueError` if one of the weights of a loop is no matrix, and no matrix for each example."""
+    for name, weight in weights.items():
+        if weight.shape.rank not in (2, 3):
+            raise ValueError(
+                f"the weight {name!r} of a loop has the shape {weight.shape}: `loop_weights` names matrices to multiply"
+                " with, [in, out]; name all else in `loop_constants`"
+            )
 
 
 def check_use(name: str, used: Collection[str], weights: Collection[str]) -> None:

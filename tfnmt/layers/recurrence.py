@@ -17,7 +17,14 @@ from collections.abc import Callable
 import tensorflow as tf
 
 from tfnmt.layers.int8 import Int8Matrix
-from tfnmt.layers.invariants import LoopInvariants, check_all_used, check_use, multiply, naming_variables
+from tfnmt.layers.invariants import (
+    LoopInvariants,
+    check_all_used,
+    check_matrices,
+    check_use,
+    multiply,
+    naming_variables,
+)
 from tfnmt.layers.saved_product import saved_product
 
 Tensors = tuple[tf.Tensor, ...]
@@ -58,8 +65,10 @@ def recur(
         (outputs, states): a tuple of tensors [time, batch, size], and the tuple of the states after the last step.
 
     Raises:
-        ValueError: the step uses a weight twice, or not at all, or a variable that is not among them.
+        ValueError: the step uses a weight twice, or not at all, or a variable that is not among them; a weight is no
+            matrix.
     """
+    check_matrices(weights)
     arguments = (tuple(inputs), tuple(states), dict(weights), dict(constants or {}))
     time = tf.shape(inputs[0])[0] if inputs[0].shape[0] is None else inputs[0].shape[0]
     order = (lambda i: time - 1 - i) if reverse else (lambda i: i)

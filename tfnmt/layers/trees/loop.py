@@ -19,7 +19,14 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
-from tfnmt.layers.invariants import LoopInvariants, check_all_used, check_use, multiply, naming_variables
+from tfnmt.layers.invariants import (
+    LoopInvariants,
+    check_all_used,
+    check_matrices,
+    check_use,
+    multiply,
+    naming_variables,
+)
 from tfnmt.layers.saved_product import saved_product
 from tfnmt.layers.trees.schedule import Schedule
 from tfnmt.layers.trees.table import add_to_rows, new_table, rows_of_table
@@ -53,13 +60,16 @@ def compose_trees(
         in the order of the schedule's reads, [all_steps, size].
 
     Raises:
-        ValueError: the step uses a weight twice, or not at all, or a variable that is not among them.
+        ValueError: the step uses a weight twice, or not at all, or a variable that is not among them, or returns
+            parents of another size than the leaves; a weight is no matrix.
     """
+    check_matrices(weights)
     arguments = (tuple(leaves), tuple(states), dict(weights), dict(constants))
     slices = _Slices(tf.shape(leaves[0])[0], schedule)
 
     def step_with_invariants(inputs, indices, states, constants, matmul):
         parents, states = step(inputs | indices, states, LoopInvariants(matmul, constants))
+        _check_parents(parents, leaves)
         return tuple(parents), tuple(states)
 
     @tf.custom_gradient
@@ -79,6 +89,17 @@ def compose_trees(
     with naming_variables():
         results = run(*tf.nest.flatten(arguments))
     return tuple(results[:2]), tuple(results[2:])
+
+
+def _check_parents(parents, leaves):
+    """Raise `ValueError` unless a step returns a parent (h, c) of the leaves' sizes for each pair of children."""
+    sizes = [leaf.shape[1] for leaf in leaves]
+    is_pair = isinstance(parents, tuple | list) and len(parents) == len(sizes)
+    if is_pair and all(x.shape.is_compatible_with([None, size]) for x, size in zip(parents, sizes, strict=True)):
+        return
+    expected = " and ".join(f"[parents, {size}]" for size in sizes)
+    given = " and ".join(str(x.shape) for x in parents) if is_pair else f"a {type(parents).__name__}"
+    raise ValueError(f"a composition returns (h, c) of the parents, {expected} as the children's are; this one {given}")
 
 
 class _Slices:
