@@ -104,9 +104,14 @@ def test_it_is_near_float32(options):
     "options",
     [
         {"encoder_layers": 3, "decoder_layers": 2, "residual": True},
+        {
+            **{"encoder_layers": 2, "residual": True, "bidirectional": True, "conditional": True},
+            **{"attention": "general", "input_feeding": True},
+        },
+        {"encoder_layers": 2, "residual": True, "attend_first": True},
         {"encoder_layers": 2, "decoder_layers": 3, "residual": True, "attention": "none", "deep_output": False},
     ],
-    ids=["attention", "no attention"],
+    ids=["attention", "conditional", "attend first", "no attention"],
 )
 def test_no_value_is_beyond_its_bound_where_all_states_are_as_large_as_can_be(options, monkeypatch):
     """Biases of ±100 make every state 1; residual layers add them up. What is beyond a bound would be cut."""
@@ -262,3 +267,27 @@ def test_both_ways_that_are_timed_compute_the_same(transposed, monkeypatch):
     monkeypatch.setattr(product_timing, "_seconds", lambda product, x: found.append(product(x).numpy()) or 1.0)
     product_timing.is_faster_in_float32(quantized(rng.normal(size=(37, 21)).astype(np.float32), 1.0, transposed))
     np.testing.assert_allclose(found[0], found[1], atol=1e-5)
+
+
+def test_sums_that_overflow_are_noticed(monkeypatch):
+    """As those of processors without VNNI: pairs of products are added in 16 bits, of values that are 128 greater."""
+
+    def added_in_pairs(x, matrix):
+        x, weights = (tf.cast(tf.bitcast(each, tf.int8), tf.int32) for each in (x, matrix.values))
+        pairs = tf.reshape(x + 128, [-1, 32, 2, 1]) * tf.reshape(weights, [32, 2, 16])
+        sums = tf.reduce_sum(tf.clip_by_value(tf.reduce_sum(pairs, axis=2), -(2**15), 2**15 - 1), axis=1)
+        return tf.cast(sums - 128 * tf.reduce_sum(weights, axis=0), tf.float32)
+
+    monkeypatch.setattr(int8, "_sums_of_products", added_in_pairs)
+    is_exact = int8._is_exact.__wrapped__  # without the cache, which knows of this machine
+    assert is_exact(int8.REDUCED_LEVELS) and not is_exact(int8.LEVELS)
+
+
+def test_the_weights_of_every_model_of_an_ensemble_count():
+    first = made()
+    second = made(first.tokenizers, seed=2)
+    ensemble = Ensemble([first, second])
+    before = ensemble.int8_weights()
+    assert ensemble.int8_weights() is before
+    second.decoder.b.assign_add(tf.ones_like(second.decoder.b))
+    assert ensemble.int8_weights() is not before
