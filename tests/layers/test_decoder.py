@@ -411,3 +411,26 @@ def test_every_decoder_that_is_allowed_uses_all_its_weights_and_the_word_before(
     other = TARGET.copy()
     other[0, -1] = 7
     assert np.abs(all_at_once(encoder, decoder, target=other) - logits)[0, -1].max() > 1e-3
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_several_rows_of_a_source_are_as_if_each_had_a_source_of_its_own(name):
+    """As the hypotheses of a beam, those of one source after the other."""
+    encoder, decoder = made(**OPTIONS[name])
+    states, memory = decoder.start(encoder(tf.constant(SOURCE)))
+    states, of_rows = tf.nest.map_structure(lambda x: tf.repeat(x, 2, axis=0), (states, memory))
+    ids = tf.constant([4, 5, 8, 2, 3, 7])
+    found, expected = decoder.step(ids, states, memory, rows=2), decoder.step(ids, states, of_rows)
+    places = 3 if decoder.attention else 2
+    tf.nest.map_structure(lambda x, y: np.testing.assert_allclose(x, y, atol=1e-12), found[:places], expected[:places])
+
+
+@pytest.mark.parametrize("name", ["plain", "tied embeddings"])
+def test_the_logits_of_some_words_are_those_among_all(name):
+    """As with a shortlist."""
+    encoder, decoder = made(**OPTIONS[name])
+    states, memory = decoder.start(encoder(tf.constant(SOURCE)))
+    ids, words = tf.constant([4, 5, 8]), [7, 3, 5]
+    found, _, _ = decoder.step(ids, states, memory, decoder.for_steps(tf.constant(words)))
+    expected, _, _ = decoder.step(ids, states, memory)
+    np.testing.assert_allclose(found, expected.numpy()[:, words], atol=1e-12)

@@ -187,3 +187,10 @@ def test_the_first_branch_of_an_inception_module_makes_what_is_left_over():
     encoder = InceptionEncoder(WordVectors(7, 3), 6)
     encoder.build()
     assert root(encoder, WORDS).shape == (len(WORDS), 6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_words_are_dropped_by_every_encoder_in_training_alone(kind):
+    dropping, plain = made(kind, dropout=0.5), made(kind)
+    assert not np.allclose(*(root(dropping, np.tile(WORDS, [5, 1]), training=True) for _ in range(2)))
+    np.testing.assert_array_equal(root(dropping, WORDS), root(plain, WORDS))

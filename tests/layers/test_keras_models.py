@@ -70,6 +70,7 @@ ENCODERS = {
     "recurrent": lambda embedding: layers.Recurrent(embedding, 4, "lstm", layers=2, bidirectional=True),
     "convolutional": lambda embedding: layers.Convolutional(embedding, 4, (1, 3), "maxout"),
     "inception": lambda embedding: layers.InceptionEncoder(embedding, 8, layers=2),
+    "inception with maxout": lambda embedding: layers.InceptionEncoder(embedding, 8, activation="maxout"),
 }
 
 
@@ -84,12 +85,14 @@ def test_flat_encoders(kind, tmp_path):
 
 def test_an_embedding_keeps_what_holds_its_vectors(tmp_path):
     words = ids()
-    embedding = layers.Embedding(7, 4, embeddings_regularizer="l2", embeddings_constraint="non_neg", name="E")
+    embedding = layers.Embedding(
+        7, 4, trainable=False, embeddings_regularizer="l2", embeddings_constraint="non_neg", name="E"
+    )
     model = keras.Model(words, embedding(words))
     check_round_trip(model, tmp_path)
     again = keras.saving.load_model(tmp_path / "model.keras").get_layer("E")
     assert isinstance(again.embeddings_regularizer, keras.regularizers.L2)
-    assert isinstance(again.embeddings_constraint, keras.constraints.NonNeg)
+    assert isinstance(again.embeddings_constraint, keras.constraints.NonNeg) and not again.trainable
 
 
 def test_pair_attention(tmp_path):

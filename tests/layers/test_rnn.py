@@ -212,3 +212,19 @@ def test_its_configuration_makes_it_again():
     assert isinstance(again.cell, GRUCell) and again.cell.units == 3
     assert {name: getattr(again, name) for name in options} == options
     assert again.state_dropout.rate == 0.25
+
+
+def test_each_sequence_has_a_state_dropout_mask_of_its_own():
+    layer = RNN(made(GRUCell, 16, 2), state_dropout=0.5)
+    h = layer(tf.repeat(random(1, 9, 2), 4, axis=0), training=True)
+    assert len(np.unique(h, axis=0)) == 4
+
+
+def test_the_mask_of_a_sequence_read_backwards_is_in_the_order_in_which_it_was_read():
+    """So a layer above skips the padding, which comes first there."""
+    ids = keras.Input([None], dtype="int32")
+    s = keras.layers.Embedding(10, 4, mask_zero=True)(ids)
+    h = RNN(GRUCell(5), return_sequences=True, go_backwards=True)(s)
+    model = keras.Model(ids, RNN(GRUCell(3))(h))
+    padded, alone = model(np.array([[3, 1, 4, 0, 0]])), model(np.array([[3, 1, 4]]))
+    np.testing.assert_allclose(padded, alone, atol=1e-6)
