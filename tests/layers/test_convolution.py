@@ -28,3 +28,12 @@ def test_a_convolution_of_no_sentences_has_its_own_size(width, in_graph):
 def test_a_sentence_without_words_gives_zeros():
     x, mask = tf.fill([2, 3, 4], -1.0), tf.constant([[True, False, False], [False, False, False]])
     np.testing.assert_array_equal(max_over_words(x, mask), [[-1] * 4, [0] * 4])
+
+
+def test_what_stands_at_padding_changes_no_word_and_becomes_zeros():
+    layer, mask = WordConvolution(4, 3), np.arange(5) < np.array([[3], [5]])
+    x = np.random.default_rng(1).normal(size=[2, 5, 3]).astype(np.float32)
+    other = np.where(mask[:, :, np.newaxis], x, np.float32(7))
+    found, expected = (layer(tf.constant(each), tf.constant(mask)).numpy() for each in (other, x))
+    np.testing.assert_array_equal(found, expected)
+    assert not found[~mask].any()

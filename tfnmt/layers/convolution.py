@@ -39,7 +39,8 @@ class WordConvolution(keras.layers.Layer):
         self.convolution.build(input_shape)
 
     def call(self, x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-        """x float [sentences, words, input_size], mask bool [sentences, words] → [sentences, words, size]."""
+        """x float [sentences, words, input_size], mask bool [sentences, words] → [sentences, words, size], zeros at
+        padding."""
         sentences = tf.shape(x)[0]
         # One more where there is none: oneDNN's convolution of nothing has its input's shape, on some processors.
         padded = tf.pad(hide_padding(x, mask), [[0, tf.cast(sentences == 0, tf.int32)], [0, 0], [0, 0]])
@@ -83,7 +84,8 @@ class Inception(keras.layers.Layer):
             window.build((None, None, self.quarter))
 
     def call(self, x: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
-        """x float [sentences, words, input_size], mask bool [sentences, words] → [sentences, words, size]."""
+        """x float [sentences, words, input_size], mask bool [sentences, words] → [sentences, words, size], zeros at
+        padding."""
         branches = [self.single(x, mask)]
         for reducer, window in zip(self.reducers, self.windows, strict=True):
             branches.append(window(reducer(x, mask), mask))
