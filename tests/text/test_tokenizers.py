@@ -414,3 +414,32 @@ def test_one_string_is_no_list_of_words_or_lines():
 def test_surface_forms_have_no_white_space(model_type):
     (forms,) = subwords(model_type=model_type).surface_forms(["Ein  Mann und\tein Hund"]).to_list()
     assert b"".join(forms) == b"EinMannundeinHund" and len(forms) > 5
+
+
+@pytest.mark.parametrize("kind", ["words", "bpe"])
+def test_a_joint_vocabulary_is_learned_from_both_sides(kind):
+    configuration = TextConfiguration(tokenizer=kind, vocabulary_size=10)
+    source, target = make_tokenizers(configuration, iter(["a b"] * 9), iter(["c d"] * 9), seed=1)
+    assert source is target and UNKNOWN not in source.encode(["a b c d"]).to_list()[0]
+    with pytest.raises(UserError, match="^this and that: no (words|text) to learn"):
+        make_tokenizers(configuration, iter([]), iter([]), 1, ("this", "that"))
+
+
+def test_a_configuration_decides_whether_words_are_parted_from_punctuation():
+    for split, words in ((False, ["a", "dog."]), (True, [".", "a", "dog"])):
+        configuration = TextConfiguration(tokenizer="words", split_punctuation=split)
+        tokenizer, _ = make_tokenizers(configuration, iter(["a dog."]), iter(["a dog."]), seed=1)
+        assert tokenizer.vocabulary() == words
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_a_configuration_decides_how_subwords_are_learned(kind):
+    configuration = TextConfiguration(tokenizer=kind, vocabulary_size=60, joint_vocabulary=False)
+    source, _ = make_tokenizers(configuration, iter(PLAIN), iter(PLAIN), seed=0)
+    assert source.model == subwords(model_type=kind).model
+
+
+def test_a_configuration_decides_how_many_words_there_are():
+    configuration = TextConfiguration(tokenizer="words", vocabulary_size=6)
+    tokenizer, _ = make_tokenizers(configuration, iter(["c b a"]), iter(["a b d", "a"]), seed=1)
+    assert tokenizer.vocabulary() == ["a", "b"]
