@@ -1,5 +1,6 @@
 """Translation by processes: as by one, in the same order; and the devices that a process may compute on."""
 
+import itertools
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.translation.test_searcher import SOURCES, made
+from tests.translation.test_streaming import Shouting
 from tfnmt.devices import use_device
 from tfnmt.errors import UserError
 from tfnmt.training.model_directory import save_configuration, save_tokenizers, save_weights
@@ -84,3 +86,26 @@ def test_a_device_that_is_not_there():
     assert use_device("cpu") == "cpu"
     with pytest.raises(UserError, match="--device gpu:7: there is no such device here; there is cpu"):
         use_device("gpu:7")
+
+
+def test_few_windows_are_read_before_the_first_is_translated(in_threads):
+    """Two for each process: a stream without end takes no more memory."""
+    read = []
+
+    def windows():
+        for number in itertools.count():
+            read.append(number)
+            yield [str(number)], None
+
+    found = translate_in_processes(None, windows(), processes=3)
+    assert [next(found), next(found)] == ["0", "1"]
+    assert len(read) == 2 * 3 + 1
+
+
+def test_a_window_has_its_prefixes_and_the_batch_size_asked_for(monkeypatch):
+    searcher = Shouting()
+    monkeypatch.setattr(processes, "_searcher", searcher, raising=False)
+    monkeypatch.setattr(processes, "_batch_size", 2, raising=False)
+    assert processes._translate((["a", "b"], ["x ", ""])) == ["x A", "B"]
+    assert processes._translate((["c"], None)) == ["C"]
+    assert searcher.calls == [(["a", "b"], 2), (["c"], 2)]

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tests.translation.test_searcher import SOURCES, TARGETS, made
 from tfnmt.errors import UserError
-from tfnmt.text.tokenizers import END, START, SubwordTokenizer
+from tfnmt.text.tokenizers import END, START, SubwordTokenizer, WordTokenizer
 from tfnmt.translation import scoring
 from tfnmt.translation.scoring import Scorer, score_stream
 from tfnmt.translation.search_configuration import SearchConfiguration
@@ -38,10 +38,13 @@ def test_scores_are_those_of_the_beam(monkeypatch):
 
 
 def test_a_batch_has_no_more_characters_than_fit(monkeypatch):
+    """In whatever order they come."""
     monkeypatch.setattr(scoring, "LARGEST", 100)
-    sizes = []
-    Scorer(made()).score(SOURCES[:4], ["a" * 40, "b" * 50, "c" * 50, "d" * 90], advance=sizes.append)
-    assert sizes == [2, 1, 1]
+    scorer, texts = Scorer(made()), ["a" * 40, "b" * 50, "c" * 50, "d" * 90]
+    for order in ([0, 1, 2, 3], [3, 0, 2, 1]):
+        sizes = []
+        scorer.score(SOURCES[:4], [texts[i] for i in order], advance=sizes.append)
+        assert sizes == [2, 1, 1]
 
 
 def test_a_word_is_the_sum_of_its_tokens():
@@ -146,3 +149,26 @@ def test_lines_are_scored_in_batches_of_the_size_asked_for():
     sizes = []
     list(score_stream(Scorer(made()), iter(SOURCES[:5]), iter(TARGETS[:5]), 2, "f", sizes.append))
     assert sizes == [2, 2, 1]
+
+
+def test_the_server_counts_tokens_as_the_tokenizer_of_their_side_does():
+    """Here the source's takes a full stop for a token, the target's does not."""
+    tokenizers = WordTokenizer(["a"], split_punctuation=True), WordTokenizer(["a"])
+    checks = TranslatorServable([made(tokenizers)], SearchConfiguration(beam_size=1)).checks
+    counted = {
+        (name, key): int(check(tf.constant(["a."]))["tokens"][0])
+        for name in checks
+        for key, check in checks[name].items()
+    }
+    assert counted == {place: 1 if place[1] in ("prefix", "target") else 2 for place in counted}
+    assert {key for _, key in counted} == {"text", "source", "prefix", "target"}
+
+
+def test_an_ensemble_encodes_a_text_by_each_of_its_models():
+    first = made()
+    models = [first, made(first.tokenizers, seed=2, encoder_units=5)]
+    texts = tf.constant([SOURCES[0], "", SOURCES[1]])
+    found = TranslatorServable(models, SearchConfiguration(beam_size=1)).functions["encode"](texts)["summary"]
+    source = first.source_ids(texts)
+    expected = np.concatenate([model.encoder(source)["summary"] for model in models], axis=1)
+    np.testing.assert_allclose(found, expected, atol=1e-5)

@@ -15,7 +15,7 @@ from tfnmt.search.step import NEG_INF
 from tfnmt.text.tokenizers import END, PADDING, START, UNKNOWN, SubwordTokenizer, WordTokenizer
 from tfnmt.translation import searcher
 from tfnmt.translation.configuration import TranslatorConfiguration
-from tfnmt.translation.ensemble import search_step
+from tfnmt.translation.ensemble import Ensemble, search_step
 from tfnmt.translation.search_configuration import SearchConfiguration
 from tfnmt.translation.searcher import Searcher
 from tfnmt.translation.shortlist import Shortlist
@@ -384,3 +384,44 @@ def test_other_arguments_are_refused(model):
         Searcher(model).find(texts, alternatives=3)
     with pytest.raises(UserError, match="^alternatives=0: allowed is a whole number from 1"):
         Searcher(model).find(texts, tf.constant(["", ""]), alternatives=0)
+
+
+def test_an_ensemble_gives_log_probabilities_though_logits_are_enough_for_one_model(model):
+    """The mean is of probabilities, which logits are not yet."""
+    ensemble = Ensemble([model, made(model.tokenizers, seed=2, attention="none")])
+    source, found = ensemble.source_ids(tf.constant(SOURCES[:2])), []
+    for normalized in (True, False):
+        step, states, memory = ensemble.search_step(source, normalized=normalized)
+        found.append(step(tf.constant([START, START]), states, memory)[0])
+    np.testing.assert_allclose(np.exp(found[0]).sum(axis=1), 1, rtol=1e-5)
+    np.testing.assert_array_equal(*found)
+
+
+def test_a_beam_takes_no_step_for_translations_that_are_not_asked_for():
+    """Without a length penalty every further word costs: which is the best is known before which are the best five."""
+    model, options = made(bias={END: 8.0}), {"beam_size": 5, "length_penalty": 0.0}
+    one, five = (
+        Searcher(model, SearchConfiguration(**options, n_best=n_best)).find(tf.constant(SOURCES[:6]))
+        for n_best in (1, 5)
+    )
+    np.testing.assert_array_equal(one.texts[:, 0], five.texts[:, 0])
+    assert one.ids.shape[2] < five.ids.shape[2]
+
+
+def test_there_are_no_more_alternatives_than_tokens():
+    """<unk>, a and b; and none where there is no text."""
+    tokenizer, limits = WordTokenizer(["a", "b"]), {"maximum_length_factor": 0.0, "maximum_length_offset": 1}
+    searcher = Searcher(made((tokenizer, tokenizer)), SearchConfiguration(beam_size=1, **limits))
+    found = searcher.find(tf.constant(["a", ""]), tf.constant(["", ""]), alternatives=5)
+    probabilities = found.next_probabilities[:, 0].numpy()
+    assert (probabilities[:3] > 0).all() and not probabilities[3:].any()
+    assert found.texts[3:, 0].numpy().tolist() == [b""] * 7
+
+
+def test_without_scores_it_is_told_too_that_nothing_was_found(model):
+    ban = functools.partial(ban_tokens, banned=range(model.target_tokenizer.vocabulary_size))
+    searcher = Searcher(model, SearchConfiguration(beam_size=1, scores=False), constraints=[ban])
+    found = searcher.find(tf.constant([SOURCES[0], ""]))
+    np.testing.assert_array_equal(found.texts, [[b""], [b""]])
+    for scores in (found.scores, found.log_probabilities):
+        np.testing.assert_array_equal(scores, np.float32([[NEG_INF], [0]]))

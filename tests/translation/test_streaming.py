@@ -9,7 +9,7 @@ from tests.translation.test_searcher import SOURCES, TARGETS
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizers import SubwordTokenizer, WordTokenizer
 from tfnmt.text.unknown_tokens import log_unknown
-from tfnmt.translation.streaming import WINDOW, translate_stream, truncated
+from tfnmt.translation.streaming import WINDOW, translate_stream, truncated, windows
 
 
 class Shouting:
@@ -118,3 +118,8 @@ def test_a_line_of_as_many_characters_as_tokens_are_read_may_have_one_token_more
     assert int(tokenizer.encode([text]).row_lengths()[0]) == 6
     assert truncated(text, tokenizer, 5) == (text, True)
     assert truncated(text, tokenizer, 6) == (text, False)
+
+
+def test_a_window_has_as_many_batches_as_are_asked_for():
+    lines = (b"a\n" for _ in range(7))
+    assert [len(texts) for texts, _ in windows(Shouting(), lines, 2, batches=2)] == [4, 3]
