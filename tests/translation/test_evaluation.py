@@ -130,3 +130,21 @@ def test_both_searches_have_the_options_asked_for(model, tmp_path, monkeypatch):
     monkeypatch.setattr(type(model), "translate", translate)
     evaluate_translator(model, write(tmp_path, *zip(*PAIRS, strict=True)), 3, 7, length_penalty=0.5, length_norm="gnmt")
     assert asked == [(3, 7, {"length_penalty": 0.5, "length_norm": "gnmt"})] * 2
+
+
+@pytest.mark.parametrize("in_one_file", [False, True])
+def test_a_reference_that_is_too_long_is_told_with_the_file_that_it_is_in(
+    model, in_one_file, tmp_path, logged, monkeypatch
+):
+    monkeypatch.setattr(evaluation, "LONGEST_TARGET", 5)
+    sources, references = ["the dog", "the cat"], ["der Hund", "die Katze " * 3]
+    if in_one_file:
+        file = str(tmp_path / "pairs.tsv")
+        pairs = zip(sources, references, strict=True)
+        (tmp_path / "pairs.tsv").write_text("".join("\t".join(pair) + "\n" for pair in pairs))
+        files = ParallelFiles(file)
+    else:
+        files = write(tmp_path, sources, references)
+        file = files.target
+    assert evaluation.read_references(model, files) == (sources, references)
+    assert logged() == [f"{file}, line 2: too long, loss, perplexity and accuracy are of its first 5 tokens"]
