@@ -117,3 +117,16 @@ def test_training_has_two_dropout_masks_and_learns(micro_batches):
 def test_without_dropout_or_with_drawn_words_it_is_refused(options):
     with pytest.raises(UserError, match="r_drop_weight=1.0: allowed is 0 without dropout, and with scheduled_sampling"):
         TranslatorConfiguration(r_drop_weight=1.0, **options)
+
+
+def test_the_regularizer_of_a_weight_counts_beside_it():
+    inputs, labels = copies(5)
+    losses = []
+    for regularizer in (None, keras.regularizers.L2(0.5)):
+        q = np.random.default_rng(2).normal(size=[*labels.shape, 10]).astype(np.float32)
+        model = scripted(made(**SMALL, word_dropout=0.1, r_drop_weight=WEIGHT), [q])
+        model.compile(loss=MaskedCrossEntropy())
+        model.decoder.w.regularizer = regularizer
+        losses.append(float(model.compute_loss(inputs, labels, q)))
+    expected = 0.5 * np.sum(model.decoder.w.numpy() ** 2)
+    assert losses[1] - losses[0] == pytest.approx(expected, rel=1e-4)

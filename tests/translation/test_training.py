@@ -13,9 +13,11 @@ from tfnmt.classification.presets import ClassifierPreset
 from tfnmt.configuration import Configuration
 from tfnmt.data.parallel import ParallelFiles
 from tfnmt.data.samples.translation import sample_pairs
+from tfnmt.data.training_pairs import batches_of
 from tfnmt.errors import UserError
 from tfnmt.text.tokenizers import WordTokenizer, make_tokenizers
 from tfnmt.training import description as model_description
+from tfnmt.training.losses import MaskedCrossEntropy
 from tfnmt.training.model_directory import save_weights
 from tfnmt.training.progress import Progress
 from tfnmt.training.run_record import started_preset
@@ -428,3 +430,46 @@ def test_a_machine_that_is_slower_in_bfloat16_is_told(slower, monkeypatch, logge
     training._new_models(small("mixed_precision=true"), (WordTokenizer(["a"]),) * 2)
     told = ["mixed_precision=true: this machine multiplies faster in float32; without it, training is faster"]
     assert logged() == (told if slower else [])
+
+
+def test_a_seed_decides_the_first_weights():
+    tokenizers = (WordTokenizer(["a"]),) * 2
+    first, again, other = (training._new_models(small(f"seed={seed}"), tokenizers)[0] for seed in (1, 1, 2))
+    for value, same, another in zip(*(model.get_weights() for model in (first, again, other)), strict=True):
+        np.testing.assert_array_equal(value, same)
+        assert not np.any(value) or np.any(value != another)
+
+
+def test_the_loss_is_the_one_that_the_configuration_asks_for():
+    """Neither value is the default."""
+    preset = small("label_smoothing=0.2", "loss_mean=sentences")
+    model, _ = training._new_models(preset, (WordTokenizer(["a", "b"]),) * 2)
+    training.compile_for_training(model, preset.training, 10)
+    inputs = {"source": np.array([[4, 3, 0], [4, 5, 3]]), "target": np.array([[2, 5, 0], [2, 4, 5]])}
+    labels, logits = np.array([[5, 3, 0], [4, 5, 3]]), model(inputs)
+    expected = MaskedCrossEntropy(0.2, "sentences")(labels, logits)
+    np.testing.assert_allclose(model.compute_loss(inputs, labels, logits), expected, rtol=1e-6)
+
+
+def test_a_run_has_the_batches_of_its_seed_and_of_each_epoch(files, tmp_path, monkeypatch):
+    runs, preset, pairs = [], small("seed=2", "warmup_steps=1", "batch_size=4"), files[1]
+    monkeypatch.setattr(training, "train_and_describe", lambda run, *_: runs.append(run))
+    train_translator(tmp_path / "model", preset, pairs, pairs)
+    (run,) = runs
+    expected = batches_of(pairs, run.model.tokenizers, preset.batching, seed=2, epoch=1, skip=2)
+    batches = zip(run.batches(1, 2), expected, strict=True)
+    are_same = [np.array_equal(labels, others) for (_, labels), (_, others) in batches]
+    assert len(are_same) == run.batches_per_epoch - 2 and all(are_same)
+    schedule = run.model.optimizer.get_config()["learning_rate"]["config"]
+    assert schedule["decay_steps"] == 2 * run.batches_per_epoch - 1, "of both epochs"
+
+
+def test_the_dev_loss_is_of_as_much_of_a_source_as_the_model_reads(files, monkeypatch):
+    def evaluate(model, batches, **options):
+        return {"loss": max(inputs["source"].shape[1] for inputs, _ in batches)}
+
+    monkeypatch.setattr(tfnmt.Translator, "evaluate", evaluate)
+    monkeypatch.setattr(tfnmt.Translator, "translate", lambda model, texts, **options: [""] * len(texts))
+    preset = small("maximum_source_length=3")
+    model, _ = training._new_models(preset, make_tokenizers(preset.text, *files[0].sides(), 1))
+    assert training.dev_scoring(model, model, files[1])()["dev_loss"] == 3 + 1

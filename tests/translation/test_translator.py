@@ -372,3 +372,52 @@ def test_weights_of_losses_are_refused_where_they_have_no_effect():
     np.testing.assert_allclose(whole.train_on_batch(inputs, labels), twice, rtol=1e-5)
     with pytest.raises(ValueError, match="loss_weights has no effect on a batch in parts"):
         divided.train_on_batch(inputs, labels)
+
+
+def test_a_search_has_the_batch_size_asked_for(monkeypatch):
+    asked = []
+
+    def translate(self, texts, batch_size, advance):
+        asked.append((self.configuration.beam_size, texts, batch_size))
+        return []
+
+    monkeypatch.setattr(Searcher, "translate", translate)
+    made(**SMALL).translate(TEXTS, 3, 2)
+    assert asked == [(3, TEXTS, 2)]
+
+
+OF_BOTH = {"cell": "lstm", "residual": True, "layer_normalization": True}
+OF_THE_ENCODER = OF_BOTH | {"source_embedding_size": 7, "encoder_units": 4, "encoder_layers": 3, "bidirectional": False}
+OF_THE_DECODER = OF_BOTH | {
+    "target_embedding_size": 7,
+    "decoder_units": 7,
+    "decoder_layers": 3,
+    "attention": "general",
+    "attention_units": 7,
+    "conditional": True,
+    "attend_first": True,
+    "output_units": 7,
+    "output_activation": "maxout",
+    "input_feeding": True,
+    "tied_embeddings": True,
+}
+
+
+def structure(side, options):
+    """The shape of each weight of the encoder or the decoder, and whether its layers are added to their inputs."""
+    layer = getattr(made(**options), side)
+    return layer.residual, {weight.path: tuple(weight.shape) for weight in layer.weights}
+
+
+@pytest.mark.parametrize(("side", "others"), [("encoder", OF_THE_ENCODER), ("decoder", OF_THE_DECODER)])
+def test_every_option_of_the_configuration_changes_the_layer_that_it_is_of(side, others):
+    plain = {"conditional": False}
+    before = structure(side, plain)
+    for key, value in others.items():
+        assert structure(side, plain | {key: value}) != before, key
+
+
+@pytest.mark.parametrize("rate", ["source_dropout", "target_dropout"])
+def test_either_side_drops_out_in_training(rate):
+    model, (inputs, _) = made(**SMALL, **{rate: 0.5}), copies(9)
+    assert not np.allclose(*(model(inputs, training=True) for _ in range(2)))
