@@ -115,11 +115,11 @@ def _drawn_before(ids):
 @on_cpu
 def _bleu(tokenizer: Tokenizer, ids: tf.Tensor, target: tf.Tensor) -> Any:
     """BLEU of the texts that two batches of tokens stand for: [rows, length] twice → [rows]."""
-    hypotheses, references = (_words(tokenizer, x) for x in (ids, tf.where(target == END, PADDING, target)))
+    hypotheses, references = (_words(tokenizer, x) for x in (ids, target))
     return sentence_bleu(hypotheses, references)
 
 
 def _words(tokenizer, ids):
     """The words of the texts, one number for each word: int32 [rows, length] → int64 [rows, words]."""
-    words = tf.strings.split(tokenizer.decode(tf.RaggedTensor.from_tensor(tf.cast(ids, tf.int32), padding=PADDING)))
+    words = tf.strings.split(tokenizer.decode(ids))
     return (tf.strings.to_hash_bucket_fast(words, 2**62) + 1).to_tensor(0)

@@ -62,7 +62,7 @@ class TranslatorServable(tf.Module):
         ensemble = Ensemble(models)
         searcher = Searcher(ensemble, search.replace(alignments=False), shortlist)
         with_attention = Searcher(ensemble, search.replace(alignments=ensemble.has_attention), shortlist)
-        greedy = {"method": "greedy", "beam_size": 1, "n_best": 1, "coverage_penalty": 0.0, "scores": True}
+        greedy = {"method": "greedy", "n_best": 1, "coverage_penalty": 0.0}
         one_by_one = Searcher(ensemble, search.replace(**greedy, alignments=False), shortlist)
         # What `tf.Module` must not track. Models: their variables would be saved beside those of `StoredWeights`.
         # Functions: `tf.saved_model.save` would trace each once more, where the signatures' traces are enough.
