@@ -347,6 +347,13 @@ def test_a_run_that_has_not_begun_is_in_nobodys_way(copy, files):
     assert refusal(copy, small(), *files) == f"{copy}: config.json is there already; name another --output"
 
 
+def test_the_best_weights_of_a_run_whose_checkpoints_are_gone_are_not_trained_over(copy, files):
+    """Nor can such a run go on."""
+    shutil.rmtree(copy / "checkpoints")
+    (copy / "model.weights.h5").touch()
+    assert refusal(copy, small(), *files) == f"{copy}: a model is there already; name another --output"
+
+
 @pytest.mark.parametrize("split", [0, 1], ids=["train", "dev"])
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_other_data_are_not_taken_for_the_runs_own(split, side, copy, files, tmp_path):

@@ -80,9 +80,10 @@ def open_run(
 
 def _check_free(directory):
     """Raise `UserError` if there is a model or a run in a directory. One without a checkpoint has not begun."""
-    is_run = (directory / RECORD).exists()
-    if any((directory / CHECKPOINTS).glob("*.index")) or (directory / WEIGHTS).exists():
-        advice = f"--resume {directory} goes on with it, or name another --output" if is_run else OTHER_OUTPUT
+    is_run, has_begun = (directory / RECORD).exists(), any((directory / CHECKPOINTS).glob("*.index"))
+    if has_begun or (directory / WEIGHTS).exists():
+        can_go_on = is_run and has_begun
+        advice = f"--resume {directory} goes on with it, or name another --output" if can_go_on else OTHER_OUTPUT
         raise UserError(f"{directory}: a model is there already; {advice}")
     if (directory / CONFIGURATION).exists() and not is_run:
         raise UserError(f"{directory}: {CONFIGURATION} is there already; {OTHER_OUTPUT}")
