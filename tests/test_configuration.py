@@ -5,7 +5,7 @@ import pytest
 from pydantic import Field, ValidationError, model_validator
 
 from tfnmt.classification.presets import ClassifierPreset
-from tfnmt.configuration import Configuration, describe, from_json, parse_overrides, require
+from tfnmt.configuration import Configuration, describe, different_keys, from_json, parse_overrides, require
 from tfnmt.errors import UserError
 from tfnmt.translation.presets import Preset
 from tfnmt.translation.search_configuration import SearchConfiguration
@@ -210,3 +210,11 @@ def test_described_values_can_be_given_back_as_overrides():
     model = Model(units=64, tied=True, widths=(9, 8))
     settings = ["=".join(line.split()[:2]) for line in describe(model).splitlines()]
     assert parse_overrides(settings, Model()) == (model,)
+
+
+def test_keys_that_differ_are_those_within():
+    before = {"model": {"units": 1, "cell": "gru"}, "files": ["a"], "search": None}
+    now = {"model": {"units": 2, "cell": "gru"}, "files": ["b"], "search": {"beam_size": 1}, "added": 3}
+    assert different_keys(before, before) == []
+    assert different_keys(now, before) == ["units", "files", "search", "added"]
+    assert different_keys({"model": {"cell": "gru"}}, before) == ["model"]

@@ -13,6 +13,7 @@ from tfnmt.classification.training import train_classifier
 from tfnmt.data.example_dataset import ExampleDataset
 from tfnmt.data.tasks import TASKS
 from tfnmt.errors import UserError
+from tfnmt.files import file_digest
 from tfnmt.inspection.callbacks import tensorboard_callbacks
 from tfnmt.training.run_record import started_preset
 from tfnmt_programs.benchmarks.training_memory import MemoryOfEpochs
@@ -87,6 +88,8 @@ def test_pretrained_vectors_are_not_trained(files, tmp_path):
     (id_of_a,) = model.tokenizer.encode(["a"]).flat_values.numpy()
     np.testing.assert_array_equal(model.encoder.embedding.E.embeddings[id_of_a], [1, 2, 3])
     assert "zebra" in model.tokenizer.vocabulary()
+    told = f"| word vectors | vectors.txt | `{file_digest(vectors)}` |"
+    assert told in (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
     vectors.unlink()
     train_classifier(tmp_path / "model", started_preset(tmp_path / "model", ClassifierPreset), resume=True)
 

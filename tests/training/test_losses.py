@@ -89,6 +89,7 @@ def test_the_mean_over_sentences_by_hand():
     logits, labels = tf.zeros([4, 4, WORDS]), tf.constant(np.pad(LABELS, [(0, 1), (0, 0)]))
     of_words, of_sentences = MaskedCrossEntropy(), MaskedCrossEntropy(mean="sentences")
     assert of_words.count(labels) == 6 and of_sentences.count(labels) == 3
+    assert of_words.count(labels[:1]) == 3 and of_sentences.count(labels[:1]) == 1
     np.testing.assert_allclose(of_words(labels, logits), np.log(5), rtol=1e-6)
     np.testing.assert_allclose(of_sentences(labels, logits), 6 * np.log(5) / 3, rtol=1e-6)
 

@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tfnmt.training.micro_batches import MicroBatchTraining, batch_loss
+from tfnmt.training.replicas import Replicas
 
 
 class Line(MicroBatchTraining, keras.Model):
@@ -111,6 +112,68 @@ def test_regularizers_of_weights_count(micro_batches):
     for figures in (model.test_on_batch(x, 2 * x, return_dict=True), model.train_on_batch(x, 2 * x, return_dict=True)):
         np.testing.assert_allclose(figures["loss"], 0.5 * np.mean(x) + 4, rtol=1e-6)
     np.testing.assert_allclose(model.a, 2 - 0.1 * 4, rtol=1e-6)
+
+
+class OneOfTwo(Replicas):
+    """What the other one has is not added."""
+
+    number = 2
+
+
+def test_replicas_share_what_the_regularizers_add():
+    """Each adds a half of a² at a = 2."""
+    model = Line(1)
+    model.a.assign(2.0)
+    model.a.regularizer = keras.regularizers.L2(1.0)
+    np.testing.assert_allclose(model.with_penalties(tf.constant(5.0), OneOfTwo()), 5 + 4 / 2)
+
+
+@pytest.mark.parametrize("run_eagerly", [True, False])
+def test_a_slice_without_weight_is_in_no_figure(run_eagerly):
+    """The second one: it has examples of another replica's, which count there."""
+    model, x = Line(1), np.array([[1.0], [2], [3], [4]], np.float32)
+    model.replicas = OneOfTwo()
+    metrics = [keras.metrics.MeanSquaredError("squares")]
+    model.compile(keras.optimizers.SGD(0.0), metrics=metrics, run_eagerly=run_eagerly, jit_compile=False)
+    model.compute_metrics(None, tf.zeros([1, 1]), tf.zeros([1, 1]))  # which makes their variables
+    slices = tf.data.Dataset.from_tensor_slices((x, 3 * x, [1.0, 1, 0, 0])).batch(2)
+    slices = slices.map(lambda x, y, weights: (x, y, weights[0]))
+    figures = model.fit(slices, epochs=2, shuffle=False, verbose=0).history
+    np.testing.assert_allclose(figures["squares"], [np.mean((3 * x[:2]) ** 2)] * 2, rtol=1e-6)
+    np.testing.assert_allclose(figures["loss"], [np.mean((3 * x[:2]) ** 2) + 0.5 * np.mean(x[:2])] * 2, rtol=1e-6)
+
+
+class Doubled(Replicas):
+    """Two in two processes, which have the same examples."""
+
+    number = processes = 2
+
+    def sum(self, tensors):
+        return [2 * tensor for tensor in tensors]
+
+    sum_of_processes = sum
+
+
+@pytest.mark.parametrize("run_eagerly", [True, False])
+def test_the_metrics_of_several_processes_are_of_the_examples_of_all(run_eagerly):
+    model, x = Line(1), np.array([[1.0], [2], [3], [4], [5]], np.float32)
+    model.replicas = Doubled()
+    squares = keras.metrics.MeanSquaredError("squares")
+    model.compile(keras.optimizers.SGD(0.0), metrics=[squares], run_eagerly=run_eagerly, jit_compile=False)
+    model.compute_metrics(None, tf.zeros([1, 1]), tf.zeros([1, 1]))  # which makes their variables
+    slices = tf.data.Dataset.from_tensor_slices((x, 3 * x)).batch(2)
+    model.fit(slices.map(lambda x, y: (x, y, tf.constant(1.0))), shuffle=False, verbose=0)
+    assert float(squares.count) == 2 * 5 and float(squares.total) == 2 * np.sum((3 * x) ** 2)
+
+
+def test_a_loss_that_is_scaled_against_underflow_makes_the_same_step():
+    a = []
+    for optimizer in (keras.optimizers.SGD(0.1), keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(0.1))):
+        model, x = Line(2), np.array([1.0, 2, 3], np.float32)
+        model.compile(optimizer, run_eagerly=True)
+        model.train_on_batch(x, 3 * x)
+        a.append(float(model.a))
+    np.testing.assert_allclose(*a, rtol=1e-6)
 
 
 class Counter(Line):

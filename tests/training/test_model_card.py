@@ -5,7 +5,7 @@ import math
 import pytest
 
 from tfnmt.errors import UserError
-from tfnmt.training.model_card import best_scores, curve, nearest_preset, sparkline
+from tfnmt.training.model_card import best_scores, curve, nearest_preset, shortened, sparkline
 from tfnmt.training.progress import Progress, read_history
 from tfnmt.translation.presets import PRESETS
 
@@ -73,3 +73,8 @@ def test_epochs_may_have_different_figures(tmp_path):
     assert read_history(tmp_path / "history.csv") == history
     lines = curve(history).splitlines()
     assert [line.split() for line in lines if line.startswith("    dev")] == [["dev_loss", "█▁"], ["dev_bleu", "▁"]]
+
+
+def test_a_sample_is_cut_where_it_is_too_long():
+    assert shortened("ä" * 300) == "ä" * 300
+    assert shortened("ä" * 301) == "ä" * 300 + " …"

@@ -18,6 +18,7 @@ from tfnmt.text.tokenizer_configuration import TextConfiguration
 from tfnmt.text.tokenizers import SubwordTokenizer, WordTokenizer
 from tfnmt.training.model_directory import (
     load_weights,
+    model_files,
     read_configuration,
     save_configuration,
     save_tokenizers,
@@ -69,6 +70,13 @@ def test_round_trip(saved):
         "target.txt",
     ]
     assert sorted(path.name for path in directory.iterdir()) == files
+
+
+def test_the_files_that_decide_what_a_model_says(saved):
+    model, directory = saved
+    names = ["config.json", "source.json", "source.model", "target.json", "target.txt", "model.weights.h5"]
+    assert model_files(directory, model.tokenizer_names) == tuple(str(directory / name) for name in names)
+    assert model_files(directory, ("target",)) == tuple(str(directory / names[i]) for i in (0, 3, 4, 5))
 
 
 def test_the_file_of_weights_has_the_weights_alone(saved, tmp_path):

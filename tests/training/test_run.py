@@ -32,6 +32,7 @@ from tfnmt.training.replicas import Replicas
 from tfnmt.training.run import TrainingRun
 from tfnmt.training.run_lock import lock_directory
 from tfnmt.training.trainer import train
+from tfnmt.training.workers import Workers
 
 SIZE, BATCH, BATCHES = 52, 8, 7  # the last batch has 4
 RANDOM = np.random.default_rng(0)
@@ -199,6 +200,16 @@ def test_a_signal_that_comes_while_processes_agree_counts_after_the_next_batch(t
     assert checkpoint_names(tmp_path / "checkpoints")[0] == "step-3"
 
 
+def test_a_signal_that_another_process_has_received_for_this_one_ends_the_run(tmp_path):
+    """As the command has that starts workers by Ray."""
+    replicas = Replicas()
+    replicas.outside_signal = lambda: signal.SIGTERM
+    with pytest.raises(InterruptedBySignal) as caught, StopSignals() as signals:
+        start(tmp_path, session={"signals": signals, "replicas": replicas})
+    assert caught.value.signal == signal.SIGTERM
+    assert checkpoint_names(tmp_path / "checkpoints")[0] == "step-1"
+
+
 @pytest.mark.slow
 def test_several_processes_stop_at_the_last_step_within_an_epoch_as_one_does(tmp_path):
     several = Replicas()
@@ -213,12 +224,18 @@ def test_the_checkpoint_before_an_epochs_last_batch_is_not_one_of_those_kept(who
     assert checkpoint_names(whole[0] / "checkpoints") == ["step-28", "step-24", "step-21"]
 
 
-@pytest.mark.parametrize("moment", ["on_train_batch_end", "score"])
+REMOVALS = {
+    "between two batches": (callbacks.CheckpointCallback, "on_train_batch_end", 2),
+    "amid the scores": (callbacks.CheckpointCallback, "check_weights", 3),
+    "after an epoch's scores": (callbacks.DevScoringCallback, "score", 2),
+}
+
+
+@pytest.mark.parametrize("moment", REMOVALS.values(), ids=REMOVALS)
 def test_a_directory_that_is_removed_ends_the_run(moment, tmp_path, monkeypatch):
     directory = tmp_path / "run"
-    owner = callbacks.DevScoringCallback if moment == "score" else callbacks.CheckpointCallback
     with monkeypatch.context() as context, pytest.raises(UserError) as caught, lock_directory(directory) as check:
-        do_after(context, owner, moment, 2, lambda: shutil.rmtree(directory))
+        do_after(context, *moment, lambda: shutil.rmtree(directory))
         start(directory, session={"check_directory": check})
     assert (
         str(caught.value)
@@ -322,6 +339,35 @@ def test_a_resumed_epoch_has_the_figures_of_all_its_batches(tmp_path, logged):
     *_, expected = logged()
     start(killed["in the second epoch"], resume=True, epochs=2)
     assert logged() == ["going on after 1 epoch and 5 batches", expected]
+
+
+def test_the_seconds_of_a_run_are_those_of_all_its_sessions(tmp_path, monkeypatch):
+    """By a clock that is a second later whenever it is looked at: once a batch, and after the scores."""
+    ticks = itertools.count()
+    monkeypatch.setattr(callbacks, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
+    start(tmp_path, epochs=1)
+    _, progress = start(tmp_path, resume=True, epochs=2)
+    assert [row["seconds"] for row in progress.history] == [BATCHES + 1, 2 * (BATCHES + 1)]
+
+
+class OfAWorker(Replicas):
+    """One replica, with the random numbers of a worker of that index."""
+
+    def __init__(self, index):
+        self.index = index
+
+    def separate_seeds(self, model):
+        Workers.separate_seeds(self, model)
+
+
+def test_each_worker_draws_numbers_of_its_own(tmp_path):
+    """For dropout; the first those of one that trains alone."""
+    alone, first, second = (
+        start(tmp_path / name, epochs=1, session={"replicas": replicas})[0].get_weights()[0]
+        for name, replicas in (("alone", Replicas()), ("first", OfAWorker(0)), ("second", OfAWorker(1)))
+    )
+    np.testing.assert_array_equal(first, alone)
+    assert not np.array_equal(second, alone)
 
 
 def test_files_that_are_changed_end_the_run_before_its_next_checkpoint(tmp_path):

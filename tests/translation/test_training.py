@@ -431,6 +431,15 @@ def test_dev_scores_in_half_precision_are_of_the_weights_so_far(files):
         np.testing.assert_array_equal(value, expected)
 
 
+def test_metrics_have_their_variables_before_the_first_batch():
+    """Keras makes them in it, too late for the step that sums those of several processes."""
+    _, trained = training._new_models(small(), (WordTokenizer(["a"]),) * 2)
+    training.compile_for_training(trained, small().training, 10)
+    names = [variable.path.partition("/")[0] for variable in trained.metrics_variables]
+    assert names == ["loss"] * 2 + ["perplexity"] * 2 + ["token_accuracy"] * 2
+    assert not any(float(variable) for variable in trained.metrics_variables)
+
+
 @pytest.mark.parametrize("slower", [False, True])
 def test_a_machine_that_is_slower_in_bfloat16_is_told(slower, monkeypatch, logged):
     monkeypatch.setattr(training, "bfloat16_is_slower", lambda: slower)
