@@ -102,23 +102,73 @@ def test_a_model_that_is_being_loaded_is_waited_for_whatever_the_retries(answeri
     assert left == []
 
 
-def test_a_model_that_is_being_loaded_is_waited_for_by_grpc():
-    pushbacks = [0, 0]
+@pytest.fixture
+def answering_grpc():
+    """`answering_grpc(answer)`: the URL of a server that calls `answer(context)`, and then has no outputs."""
+    servers = []
 
-    def answer(_, context):
+    def start(answer):
+        def answer_nothing(_, context):
+            answer(context)
+            return PredictResponse().SerializeToString()
+
+        servers.append(grpc.server(ThreadPoolExecutor(1)))
+        handlers = {"Predict": grpc.unary_unary_rpc_method_handler(answer_nothing)}
+        servers[-1].add_registered_method_handlers("tensorflow.serving.PredictionService", handlers)
+        port = servers[-1].add_insecure_port("127.0.0.1:0")
+        servers[-1].start()
+        return f"grpc://127.0.0.1:{port}"
+
+    yield start
+    for server in servers:
+        server.stop(0).wait()
+
+
+def test_a_model_that_is_being_loaded_is_waited_for_by_grpc(answering_grpc, monkeypatch):
+    """As long as the server says, in milliseconds."""
+    pushbacks, waited = [0, 2000], []
+
+    def answer(context):
         if pushbacks:
             context.set_trailing_metadata((("grpc-retry-pushback-ms", str(pushbacks.pop())),))
             context.abort(grpc.StatusCode.UNAVAILABLE, "m is being loaded")
-        return PredictResponse().SerializeToString()
 
-    server = grpc.server(ThreadPoolExecutor(1))
-    handlers = {"Predict": grpc.unary_unary_rpc_method_handler(answer)}
-    server.add_registered_method_handlers("tensorflow.serving.PredictionService", handlers)
-    port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
-    with connect(f"grpc://127.0.0.1:{port}", retries=0) as client:
+    monkeypatch.setattr(retries, "time", SimpleNamespace(monotonic=time.monotonic, sleep=waited.append))
+    with connect(answering_grpc(answer), retries=0) as client:
         assert client.predict("m", {"text": ["x"]}) == {} and pushbacks == []
-    server.stop(0).wait()
+    first, second = waited
+    assert 2 <= first <= 3 and 0.1 <= second <= 0.15
+
+
+def test_a_call_that_its_server_gives_up_as_it_stops_is_made_again(answering_grpc):
+    codes = [grpc.StatusCode.CANCELLED]
+
+    def answer(context):
+        if codes:
+            context.abort(codes.pop(), "the server stops")
+
+    with connect(answering_grpc(answer), retries=1) as client:
+        assert client.predict("m", {"text": ["x"]}) == {} and codes == []
+
+
+def test_a_call_that_is_wrong_is_not_made_again(answering_grpc):
+    codes = [grpc.StatusCode.INTERNAL, grpc.StatusCode.INVALID_ARGUMENT]
+
+    def answer(context):
+        context.abort(codes.pop(), "wrong")
+
+    with connect(answering_grpc(answer)) as client, pytest.raises(PredictError, match="^INVALID_ARGUMENT: wrong$"):
+        client.predict("m", {"text": ["x"]})
+    assert codes == [grpc.StatusCode.INTERNAL]
+
+
+def test_an_answer_by_grpc_that_comes_after_the_deadline_is_not_waited_for(answering_grpc):
+    given_up, start = threading.Event(), time.monotonic()
+    url = answering_grpc(lambda context: given_up.wait(10))
+    with connect(url, deadline=0.3) as client, pytest.raises(PredictError, match="^DEADLINE_EXCEEDED: "):
+        client.predict("m", {"text": ["x"]})
+    assert time.monotonic() - start < 5
+    given_up.set()
 
 
 @pytest.mark.parametrize("after, attempts", [("9", 1), ("tomorrow", 2), pytest.param("9" * 5000, 1, id="5000 digits")])

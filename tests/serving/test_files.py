@@ -4,6 +4,7 @@ import threading
 import time
 
 import pytest
+from tensorflow_serving.config.model_server_config_pb2 import ModelConfig
 
 from tfnmt.errors import UserError
 from tfnmt.serving import files
@@ -91,3 +92,18 @@ def test_batching_values_that_are_wrong(text, problem, tmp_path):
     (tmp_path / files.BATCHING).write_bytes(text)
     with pytest.raises(UserError, match=f"batching.config: {problem}"):
         files.batching_values(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "base_path, folder",
+    [
+        ("/models/a", "{here}/a"),
+        ("/models//a", "{here}/a"),
+        ("/models", "{here}"),
+        ("a/b", "{here}/a/b"),
+        ("/models-of-old/a", "/models-of-old/a"),
+        ("/srv/models/a", "/srv/models/a"),
+    ],
+)
+def test_what_a_base_path_is_on_this_machine(base_path, folder, tmp_path):
+    assert str(files.base_path(tmp_path, ModelConfig(base_path=base_path))) == folder.format(here=tmp_path)

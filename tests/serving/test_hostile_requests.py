@@ -9,6 +9,7 @@ import requests
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 from tensorflow.core.framework.types_pb2 import DT_FLOAT, DT_INT32, DT_STRING, DT_VARIANT
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
+from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
 from tests.serving.conftest import Running, publish
 from tfnmt.serving.json_tensors import parse_request
@@ -140,6 +141,20 @@ def test_strings_that_are_missing_are_as_the_last_one(server):
     with grpc.insecure_channel(server.grpc.removeprefix("grpc://")) as channel:
         method = channel.unary_unary(PREDICT, PredictRequest.SerializeToString, TensorAnswer)
         assert method(request) == [b"one:a", b"one:b", b"one:b"]
+
+
+def test_only_the_outputs_asked_for_are_answered(server):
+    """And of which version they are."""
+    request = PredictRequest.FromString(message(tensor(1, string_val=[b"ab"]), output_filter=["score"]))
+    with grpc.insecure_channel(server.grpc.removeprefix("grpc://")) as channel:
+        answer = PredictionServiceStub(channel).Predict(request, timeout=30)
+    assert {name: list(value.float_val) for name, value in answer.outputs.items()} == {"score": [2.0]}
+    specification = answer.model_spec
+    assert (specification.name, specification.version.value, specification.signature_name) == (
+        "echo",
+        1,
+        "serving_default",
+    )
 
 
 def TensorAnswer(answer):  # noqa: N802  a deserializer

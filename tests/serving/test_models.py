@@ -541,3 +541,29 @@ def test_a_models_config_that_cannot_be_read_is_complained_about_once(folder, lo
 
     watched(folder, change, lambda models: models.available()["a"] == [3])
     assert len([line for line in logged() if "models.config: cannot be read" in line]) == 1
+
+
+def test_as_many_of_the_newest_versions_are_served_as_the_policy_says(folder):
+    two = "model_version_policy { latest { num_versions: 2 } }"
+    (folder / "models.config").write_text(f"model_config_list {{ {entry('a', more=two)} }}")
+    models = watched(folder, (folder / "a" / "3").mkdir, lambda models: 3 in models.available()["a"])
+    assert models.available() == {"a": [2, 3]} and models.find("a").number == 3
+    assert models.find("a", 2).number == 2
+
+
+def test_a_reload_whose_label_is_of_a_version_that_is_not_served_is_refused(folder):
+    """It changes nothing."""
+    labels = 'version_labels { key: "old" value: 1 }'
+    entries = entry("a", more=labels) + entry("b", base_path="b")
+    config = text_format.Parse(f"model_config_list {{ {entries} }}", ModelServerConfig())
+
+    async def main():
+        models = Models(folder, load_version)
+        await models.update()
+        with pytest.raises(RequestError, match="assign label to version 1 of model a, which is not") as caught:
+            await models.reload(config)
+        assert caught.value.code == grpc.StatusCode.FAILED_PRECONDITION
+        with pytest.raises(RequestError, match="Unrecognized servable version label: old"):
+            models.find("a", label="old")
+
+    asyncio.run(main())

@@ -1,6 +1,7 @@
 """Who may do what: the administrator's token, certificates, what the page may load, and the log of requests."""
 
 import re
+import time
 
 import grpc
 import pytest
@@ -11,6 +12,7 @@ from tensorflow_serving.apis.model_service_pb2_grpc import ModelServiceStub
 from tests.commands.calls import call
 from tests.serving.conftest import Running, publish
 from tfnmt.errors import UserError
+from tfnmt.serving.access_log import log_access
 from tfnmt.serving.admin import Admin
 from tfnmt.serving.client import PredictError, connect
 from tfnmt.serving.options import BatchingOptions, read_token
@@ -131,6 +133,12 @@ def test_each_request_is_logged_if_asked_for(served, logged):
     server.stop()  # a line may be logged after its answer
     lines = [line for line in logged() if line.endswith(" ms") and "/health" not in line]
     assert len(lines) == 4 and all(map(re.fullmatch, expected, lines)), lines
+
+
+def test_the_time_of_a_request_is_logged_in_milliseconds(logged):
+    log_access("127.0.0.1:5", "GET /", 200, time.perf_counter() - 3)
+    (line,) = logged()
+    assert re.fullmatch(r"127\.0\.0\.1:5 GET / 200 3\d\d\d\.\d ms", line)
 
 
 def test_the_page_is_part_of_no_other_and_loads_nothing_else(served):

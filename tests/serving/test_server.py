@@ -237,6 +237,8 @@ def test_very_large_requests_are_refused_and_idle_connections_tolerated(server):
     idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(200)]
     status, answer = post(server, "echo:predict", {"instances": ["a" * (10 << 20)]})
     assert status == 413 and answer == {"error": "a request of more than 1,048,576 bytes is refused"}
+    refused = requests.post(f"{server.rest}/v1/models/echo:predict", data=b"a" * (2 << 20), timeout=30)
+    assert refused.status_code == 413 and refused.headers["Connection"] == "close", "the rest is not read"
     with connect(server.grpc) as client, pytest.raises(PredictError, match="RESOURCE_EXHAUSTED"):
         client.predict("echo", {"text": ["a" * (10 << 20)]})
     assert post(server, "echo:predict", {"instances": ["a"]})[0] == 200

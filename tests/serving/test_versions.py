@@ -9,11 +9,13 @@ import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
 from tests.classification.test_servable import made as classifier
 from tests.serving.conftest import publish
 from tfnmt.classification.servable import ClassifierServable
 from tfnmt.serving.checks import Checks
+from tfnmt.serving.export import EXTRAS, WARM_UP
 from tfnmt.serving.limits import Limits
 from tfnmt.serving.options import BatchingOptions
 from tfnmt.serving.requests import RequestError
@@ -37,6 +39,22 @@ def test_tokenizers_are_freed(tokenizer, request, export_once):
         gc.collect()
     with pytest.raises(tf.errors.NotFoundError, match="does not exist"):
         encode(text=texts)
+
+
+def test_a_version_whose_warm_up_cannot_be_computed_is_refused(echoes, tmp_path):
+    publish(echoes[0], tmp_path, "echo", 1)
+    path = tmp_path / "echo" / "1"
+    log = PredictionLog()
+    log.predict_log.request.model_spec.signature_name = "number"
+    log.predict_log.request.inputs["text"].CopyFrom(tf.make_tensor_proto(["no number"]))
+    (path / EXTRAS).mkdir()
+    with tf.io.TFRecordWriter(str(path / EXTRAS / WARM_UP)) as writer:
+        writer.write(log.SerializeToString())
+    with (
+        ThreadPoolExecutor(1) as pool,
+        pytest.raises(tf.errors.InvalidArgumentError, match="could not correctly convert string: no number"),
+    ):
+        Version(path, pool, pool, BatchingOptions(), Limits(), lambda rows: None, lambda seconds: None)
 
 
 def test_a_warm_up_is_not_among_the_seconds_observed(exported):
@@ -74,18 +92,40 @@ def test_a_batch_waits_for_a_request_that_is_still_checked(echoes, tmp_path, mon
         assert asyncio.run(main(version)) == [[b"one:late"], [b"one:early"]] and sizes == [2]
 
 
-def test_as_many_rows_wait_to_be_checked_as_may_wait_for_a_batch():
-    go = threading.Event()
+class Check:
+    """Finds one token in each text, once `go` is set."""
 
-    def check(text):
-        assert go.wait(60)
+    def __init__(self):
+        self.go = threading.Event()
+
+    def __call__(self, text):
+        assert self.go.wait(60)
         return {"tokens": tf.ones_like(text, tf.int32), "problem": tf.fill(tf.shape(text), "")}
+
+
+def test_where_few_rows_may_wait_for_a_batch_some_wait_to_be_checked():
+    check = Check()
+
+    async def main(checks):
+        waiting = [asyncio.create_task(checks.tokens("", {"text": np.full(1, b"a", object)})) for _ in range(4)]
+        for _ in range(3):
+            await asyncio.sleep(0)  # one is checked, and the others wait
+        check.go.set()
+        return [tokens["text"].tolist() for tokens in await asyncio.gather(*waiting)]
+
+    options = BatchingOptions(max_batch_size=8, max_enqueued_batches=8)
+    with ThreadPoolExecutor(1) as pool:
+        assert asyncio.run(main(Checks({"": {"text": check}}, pool, options))) == [[1]] * 4
+
+
+def test_as_many_rows_wait_to_be_checked_as_may_wait_for_a_batch():
+    check = Check()
 
     async def main(checks):
         requests = [checks.tokens("", {"text": np.full(1024, b"a", object)}) for _ in range(5)]
         waiting = [asyncio.create_task(request) for request in requests]
         refused, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        go.set()
+        check.go.set()
         answers = await asyncio.gather(*waiting, return_exceptions=True)
         return len(refused), [answer.code for answer in answers if isinstance(answer, RequestError)]
 
