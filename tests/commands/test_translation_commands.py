@@ -31,6 +31,7 @@ from tfnmt.errors import UserError
 from tfnmt.files import file_digest
 from tfnmt.text.tokenizer_configuration import TextConfiguration
 from tfnmt.translation.search_configuration import SearchConfiguration
+from tfnmt.translation.shortlist import Shortlist
 
 SIZES = ("source_embedding_size", "target_embedding_size", "encoder_units", "attention_units")
 SMALL = ["--epochs", "2", "--set", "decoder_units=8", *(f"{name}=8" for name in SIZES), "batch_size=8"]
@@ -173,6 +174,8 @@ def test_a_dry_run_tells_what_a_run_would_be(model, files, tmp_path):
 def test_what_a_dry_run_does_not_go_with(model):
     with pytest.raises(UserError, match="--dry-run: is about a new run in one process; leave out --resume"):
         call("train-translator", "--resume", model, "--dry-run")
+    with pytest.raises(UserError, match="in one process; leave out --profile-steps"):
+        call("train-translator", "--output", "run", "--profile-steps", "2-3", "--dry-run")
     with pytest.raises(UserError, match="in one process; leave out --strategy multiworker"):
         call("train-translator", "--output", "run", "--strategy", "multiworker", "--dry-run")
 
@@ -292,6 +295,58 @@ def test_scores_of_what_was_translated(model, monkeypatch, tmp_path):
     assert totals["log_probability"] == pytest.approx(sum(of_all), abs=0.01)
     assert totals["perplexity"] == pytest.approx(math.exp(-totals["log_probability"] / totals["tokens"]))
     assert totals["sentences"] == 3 and totals["words"] == totals["tokens"] - 3
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_scores_are_of_the_precision_asked_for(precision, tmp_path, monkeypatch):
+    asked = []
+
+    class Scorer:
+        def __init__(self, model, precision):
+            asked.append(precision)
+            raise UserError("enough")
+
+    monkeypatch.setattr("tfnmt.translation.scoring.Scorer", Scorer)
+    (tmp_path / "pairs.tsv").write_text("a\tb\n")
+    with pytest.raises(UserError, match="enough"):
+        call("score", "--model", "sample-en-de", "--source", tmp_path / "pairs.tsv", "--precision", precision)
+    assert asked == [precision]
+
+
+def test_a_source_that_is_too_long_to_be_scored_whole_is_told(tmp_path, logged):
+    (tmp_path / "pairs.tsv").write_text(f"A cat.\tEine Katze.\n{'The dog. ' * 200}\tDer Hund.\n")
+    printed = call("score", "--model", "sample-en-de", "--source", tmp_path / "pairs.tsv")
+    assert printed.count("\n") == 2
+    assert [line for line in logged() if "too long" in line] == [
+        f"{tmp_path / 'pairs.tsv'}, line 2: too long, only its first 400 tokens are read"
+    ]
+
+
+def test_each_process_translates_with_the_options_asked_for(model, monkeypatch, tmp_path):
+    given = []
+
+    def translate(settings, windows, processes, advance):
+        given.append((settings, list(windows), processes))
+        return iter(())
+
+    monkeypatch.setattr("tfnmt.translation.processes.translate_in_processes", translate)
+    monkeypatch.setattr("tfnmt.processors.processors", lambda: 7)
+    monkeypatch.setattr("tfnmt.threads.use_threads", lambda threads: None)
+    source, target = (tokenizer.vocabulary_size for tokenizer in tfnmt.load(model).tokenizers)
+    Shortlist(np.full([source, 1], 4), [5], target).save(tmp_path / "two.npz")
+    options = ["--processes", 3, "--device", "cpu", "--shortlist", tmp_path / "two.npz", "--batch-size", 1]
+    assert translated(model, b"a\n" * 6, monkeypatch, *options, "--beam-size", 2) == ""
+    ((settings, windows, processes),) = given
+    search = SearchConfiguration(beam_size=2, scores=False)
+    assert settings == ([str(model)], search, str(tmp_path / "two.npz"), 1, 2, "cpu")
+    assert windows == [(["a"] * 4, None), (["a"] * 2, None)] and processes == 3, "a text of six lines is shared out"
+
+
+def test_steps_to_profile_that_a_resumed_run_has_behind_it_are_told(model, tmp_path, logged):
+    run = shutil.copytree(model, tmp_path / "run")
+    call("train-translator", "--resume", run, "--profile-steps", "2-3")
+    (told,) = [line for line in logged() if line.startswith("--profile-steps")]
+    assert re.fullmatch(r"--profile-steps 2-3: the run went on after step \d\d", told)
 
 
 def test_averaged_checkpoints_are_a_model(model, monkeypatch, tmp_path):
@@ -485,6 +540,9 @@ def test_options_of_another_method_of_search(options, complaint):
         (["--beam-size", 1, "--length-penalty", 1.4, "--coverage-penalty", 0.2], []),
         (["--beam-size", 2, "--length-penalty", 1.4], []),
         (["--replace-unk", "--no-unknown"], ["--replace-unk has no effect with --no-unknown"]),
+        (["--length-norm", "gnmt", "--beam-size", 1], ["--length-norm has no effect with --beam-size 1"]),
+        (["--length-norm", "gnmt", "--length-penalty", 0], ["--length-norm has no effect with --length-penalty 0"]),
+        (["--length-norm", "gnmt"], []),
         (["--replace-unk", "--beam-size", 1], []),
     ],
 )

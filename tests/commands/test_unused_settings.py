@@ -1,9 +1,12 @@
 """Settings that change nothing are told, and only these."""
 
+import importlib
+
 import keras
 import numpy as np
 import pytest
 
+from tests.commands.calls import call
 from tfnmt.classification.classifier import Classifier
 from tfnmt.classification.configuration import OF_ENCODERS, ClassifierConfiguration
 from tfnmt.classification.encoders import ENCODERS
@@ -110,3 +113,25 @@ def test_only_settings_that_are_given_are_told(logged):
         "residual has no effect with one layer in encoder and decoder",
         "embedding_size has no effect with --vectors",
     ]
+
+
+@pytest.mark.parametrize(
+    "verb, options, told",
+    [
+        (
+            "train-translator",
+            ["--set", "residual=true"],
+            "residual has no effect with one layer in encoder and decoder",
+        ),
+        (
+            "train-classifier",
+            ["--task", "sst", "--encoder", "bag", "--vectors", "V", "--set", "embedding_size=7"],
+            "embedding_size has no effect with --vectors, which have a size of their own",
+        ),
+    ],
+)
+def test_commands_that_train_tell_them(verb, options, told, monkeypatch, logged):
+    command = importlib.import_module(f"tfnmt.commands.{verb.replace('-', '_')}")
+    monkeypatch.setattr(command, "train_in_process", lambda *_: "trained")
+    assert call(verb, "--output", "run", *options) == "trained\n"
+    assert logged() == [told]

@@ -157,9 +157,11 @@ def test_room_is_on_one_node():
 
 
 def test_a_task_has_the_options_asked_for(tmp_path, monkeypatch):
-    tasks = []
-    monkeypatch.setattr("tfnmt.corpus.process.process_corpus", lambda task, *_: tasks.append(task) or 0)
+    asked = []
+    monkeypatch.setattr("tfnmt.corpus.process.process_corpus", lambda *given: asked.append(given) or 0)
     (tmp_path / "in").write_text("a\n")
     options = ["--model", find_model("sample-spinn"), "--input", tmp_path / "in", "--output", tmp_path / "out"]
-    call("parse-corpus", *options, "--batch-size", 3, "--maximum-words", 5)
-    assert (tasks[0].batch_size, tasks[0].maximum_words) == (3, 5)
+    call("parse-corpus", *options, "--batch-size", 3, "--maximum-words", 5, "--replicas", 2, "--threads", 4)
+    ((task, inputs, output, replicas, threads),) = asked
+    assert (task.batch_size, task.maximum_words) == (3, 5)
+    assert (len(inputs), output, replicas, threads) == (1, str(tmp_path / "out"), 2, 4)

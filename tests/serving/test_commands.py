@@ -17,13 +17,14 @@ import pytest
 
 from tests.commands.calls import call
 from tests.serving.conftest import made, publish
-from tfnmt.commands import export
+from tfnmt.commands import export, serve
 from tfnmt.commands.demo import translated_by_a_server
 from tfnmt.commands.serve import export_to, folder_of_servables
 from tfnmt.commands.verbs import command_parser
 from tfnmt.data.samples.translation import sample_pairs
 from tfnmt.errors import InterruptedBySignal, UserError
 from tfnmt.pretrained import find_model
+from tfnmt.serving.options import Address
 from tfnmt.serving.tls import Certificate
 from tfnmt.training.model_directory import save_configuration, save_tokenizers, save_weights
 from tfnmt.translation import int8_weights
@@ -132,6 +133,27 @@ def test_products_that_are_faster_in_float32_are_exported_so(small_model, tmp_pa
     assert searches[1].float32_products == ()
     told = "multiplied in float32, since that is faster here than int8: matrices of 8 x 24"
     assert [line for line in logged() if "float32" in line] == [told]
+
+
+def test_what_is_stored_in_int8_is_compared_with_float32_in_all_else_alike(small_model, tmp_path, monkeypatch):
+    for save in (save_tokenizers, save_configuration, save_weights):
+        save(small_model, tmp_path / "model")
+    source, target = (tokenizer.vocabulary_size for tokenizer in small_model.tokenizers)
+    Shortlist(np.full([source, 1], 4), [5], target).save(tmp_path / "two.npz")
+    (tmp_path / "pairs.tsv").write_text("a\tb\nc\td\n")
+    created, compared = [], []
+    monkeypatch.setattr("tfnmt.models.create_servable", lambda *given, **named: created.append((given, named)))
+    monkeypatch.setattr("tfnmt.serving.export.export", lambda *_: "small/1")
+    compare = "tfnmt.serving.comparison.compare_with_float32"
+    monkeypatch.setattr(compare, lambda *given: compared.append(given) or {"texts": 2})
+    monkeypatch.setattr(export, "_faster_in_float32", lambda models: ())
+    options = ["--precision", "int8", "--source", tmp_path / "pairs.tsv", "--bleu-tokenize", "char", "--beam-size", 2]
+    options += ["--shortlist", tmp_path / "two.npz"]
+    call("export", "--model", tmp_path / "model", "--name", "small", *options)
+    ((_, search, quantize, shortlist), _), ((_, exact), named) = created
+    assert (search.precision, quantize, exact) == ("int8", "int8", search.replace(precision="float32"))
+    assert named == {"shortlist": shortlist} and shortlist is not None
+    assert compared == [("small/1", None, ["a", "c"], ["b", "d"], "char")]
 
 
 def test_client(echoes, tmp_path, start, asked):
@@ -307,6 +329,49 @@ def test_the_server_has_the_options_asked_for(certificate, tmp_path, monkeypatch
     assert (address.rest_port, address.grpc_port, address.host) == (8, 9, "::1")
     told = options.admin_token, options.access_log, options.certificate
     assert (folder, *told) == (str(tmp_path), "0123456789abcdef", True, certificate)
+
+
+@pytest.mark.parametrize("certificate, scheme", [([], "http"), (["--certificate", "c", "--key", "k"], "https")])
+def test_addresses_of_ipv6_are_in_brackets_where_a_port_follows(certificate, scheme, tmp_path, monkeypatch):
+    """And may be so on the command line."""
+
+    def run(folder, options, opened, prepare):
+        assert options.address.host == "::1"
+        opened(Address(options.address.host, 8, 9))
+        raise InterruptedBySignal("enough", signal.SIGTERM)
+
+    monkeypatch.setattr("tfnmt.serving.server.run_server", run)
+    output = io.StringIO()
+    for host in ("::1", "[::1]"):
+        given = command_parser("serve", serve).parse_args(["--models", str(tmp_path), "--host", host, *certificate])
+        with pytest.raises(InterruptedBySignal):
+            serve.main(given, output)
+    assert output.getvalue() == f"REST {scheme}://[::1]:8 gRPC [::1]:9\n" * 2
+
+
+@pytest.mark.parametrize(
+    "option, value, complaint",
+    [
+        ("--rest-port", "65536", "65536 is not a port: a whole number from 0 to 65535"),
+        ("--grpc-port", "-1", "-1 is not a port: a whole number from 0 to 65535"),
+        ("--batch-wait-ms", "60000.5", "60000.5 is not a number of milliseconds from 0 to 60000"),
+        ("--batch-wait-ms", "-1", "-1 is not a number of milliseconds from 0 to 60000"),
+        ("--batch-wait-ms", "nan", "nan is not a number of milliseconds from 0 to 60000"),
+        ("--batch-wait-ms", "soon", "soon is not a number of milliseconds from 0 to 60000"),
+    ],
+)
+def test_ports_and_times_that_are_none(option, value, complaint, capsys):
+    with pytest.raises(SystemExit) as ended:
+        call("serve", f"{option}={value}")
+    assert (ended.value.code, capsys.readouterr().err) == (
+        2,
+        f"error: argument {option}: {complaint}; --help lists all options\n",
+    )
+
+
+def test_the_largest_port_and_the_longest_wait():
+    assert (serve.port("65535"), serve.port("0")) == (65535, 0)
+    assert (serve.milliseconds("60000"), serve.milliseconds("0.5")) == (60_000, 0.5)
 
 
 @pytest.mark.parametrize("option", ["--certificate", "--key"])

@@ -97,6 +97,18 @@ def test_a_shortlist_has_words_that_occur_and_no_more_columns_than_there_are_wor
         call("make-shortlist", *options)
 
 
+def test_a_shortlist_is_made_of_so_many_pairs_and_no_more(trained, tmp_path):
+    made = []
+    for name, count in (("all", 20), ("few", 3)):
+        pairs = "".join("\t".join(pair) + "\n" for pair in sample_pairs(20, 1, "train")[:count])
+        (tmp_path / f"{name}.tsv").write_text(pairs, encoding="utf-8")
+        options = ["--model", trained, "--source", tmp_path / f"{name}.tsv", "--output", tmp_path / f"{name}.npz"]
+        call("make-shortlist", *options, "--pairs", 3)
+        made.append(np.load(tmp_path / f"{name}.npz"))
+    for name in made[0].files:
+        np.testing.assert_array_equal(made[0][name], made[1][name])
+
+
 def test_what_does_not_fit_is_refused(data, trained, tmp_path):
     records, dev = data
     other = write_records(tmp_path / "other", sample_pairs(60, 2, "train"), records.tokenizers(), text=TEXT)

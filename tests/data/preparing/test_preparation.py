@@ -9,6 +9,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
+import tfnmt
 from tests.commands.calls import call
 from tests.processes import wait_until
 from tfnmt.data.preparing import passes, preparation
@@ -21,6 +22,8 @@ from tfnmt.errors import UserError
 from tfnmt.pretrained import find_model
 from tfnmt.text.tokenizer_configuration import TextConfiguration
 from tfnmt.text.tokenizers import WordTokenizer
+from tfnmt.training.run_record import read_preset
+from tfnmt.translation.presets import Preset
 
 PREPARATION = Preparation(
     text=TextConfiguration(tokenizer="words", joint_vocabulary=False),
@@ -159,6 +162,25 @@ def test_the_tokenizers_of_a_classifier_are_of_no_use(tmp_path):
             "--tokenizers",
             "sample-spinn",
         )
+
+
+def test_a_translator_encodes_each_side_with_its_own_tokenizer(tmp_path, monkeypatch):
+    (tmp_path / "pairs.tsv").write_text("a\tb\n")
+    asked = []
+
+    def prepared(*given):
+        asked.append(given)
+        raise UserError("enough")
+
+    monkeypatch.setattr(preparation, "prepare", prepared)
+    options = ["--output", tmp_path / "records", "--source", tmp_path / "pairs.tsv", "--tokenizers", "sample-en-de"]
+    with pytest.raises(UserError, match="enough"):
+        call("prepare", *options)
+    ((_, _, as_the_model, tokenizers),) = asked
+    model = tfnmt.load("sample-en-de", "translator")
+    assert [each.digest() for each in tokenizers] == [each.digest() for each in model.tokenizers]
+    assert tokenizers[0].digest() != tokenizers[1].digest()
+    assert as_the_model.text == read_preset(find_model("sample-en-de"), Preset).text
 
 
 def test_what_was_begun_before_times_were_kept_goes_on(tmp_path):
