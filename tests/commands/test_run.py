@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tfnmt.commands.main import main
-from tfnmt.commands.run import logging_to_standard_error
+from tfnmt.commands.run import environment_with, logging_to_standard_error
 from tfnmt.commands.verbs import VERBS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -129,6 +129,14 @@ def lines():
 dataset = tf.data.Dataset.from_generator(lines, output_signature=tf.TensorSpec([], tf.int32))
 list(dataset.prefetch(1))"""
     assert finish(start(body)) == (2, "", "error: a.txt:3: not UTF-8\n")
+
+
+def test_a_process_imports_first_from_the_folder_asked_for(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", "elsewhere")
+    assert environment_with("here")["PYTHONPATH"] == os.pathsep.join(["here", "elsewhere"])
+    assert environment_with()["PYTHONPATH"] == os.pathsep.join([str(ROOT), "elsewhere"])
+    monkeypatch.delenv("PYTHONPATH")
+    assert environment_with("here")["PYTHONPATH"] == "here"
 
 
 def test_an_empty_output_is_one_line(capfd):

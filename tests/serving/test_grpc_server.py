@@ -46,7 +46,7 @@ def served(clients, **limits):
             await go.wait()
             return message
 
-        server = GrpcServer(ServerOptions(limits=Limits(last_seconds=0.3, **limits)))
+        server = GrpcServer(ServerOptions(limits=Limits(last_seconds=0.3, **limits), access_log=True))
         handlers = {
             "Now": grpc.unary_unary_rpc_method_handler(now),
             "Later": grpc.unary_unary_rpc_method_handler(later),
@@ -150,6 +150,20 @@ def test_a_call_that_never_ends_does_not_hold_up_a_stop():
             await call
 
     served(clients, grace_seconds=0.2)
+
+
+def test_a_call_that_its_client_gives_up_is_logged_as_such(logged):
+    async def clients(port, channel, go, server):
+        call = channel.unary_unary("/echo/Later")(b"a")
+        while not server._calls.number:
+            await asyncio.sleep(0.01)
+        call.cancel()
+        assert await channel.unary_unary("/echo/Now")(b"a") == b"a"
+        while server._calls.number:
+            await asyncio.sleep(0.01)
+
+    served(clients)
+    assert sorted(line.split()[1:3] for line in logged()) == [["/echo/Later", "CANCELLED"], ["/echo/Now", "OK"]]
 
 
 def test_an_idle_connection_is_closed():

@@ -25,6 +25,19 @@ def test_constants_are_merged():
     assert total.input[1] == product.input[1]
 
 
+def test_constants_of_another_device_stay_there():
+    @tf.function(autograph=False)
+    def function(x):
+        with tf.device("CPU:0"):
+            x = x + tf.constant(3.0)
+        return x * tf.constant(3.0)
+
+    definition = function.get_concrete_function(tf.TensorSpec([], tf.float32)).function_def
+    merge_constants(definition)
+    devices = [node.device for node in definition.node_def if node.op == "Const"]
+    assert len(devices) == 2 and sorted(map(bool, devices)) == [False, True]
+
+
 def test_the_same_is_computed_in_loops(tmp_path):
     module = tf.Module()
 
