@@ -29,6 +29,12 @@ def test_two_units_by_hand():
     assert c.shape == (1, 0)
 
 
+def test_at_first_parents_have_mean_0_and_variance_1():
+    children = tf.constant(np.random.default_rng(1).normal(size=[5, 2, 50]))
+    h, _ = GatedRecursiveCell(50)((children, tf.zeros([5, 2, 0], tf.float64)))
+    np.testing.assert_allclose(tf.nn.moments(h, axes=1), [[0] * 5, [1] * 5], atol=1e-3)
+
+
 @pytest.mark.parametrize("vector_size", [UNITS, 4])
 def test_along_given_trees(vector_size):
     encoder = with_random_weights(TreeLSTMEncoder(Vectors(vector_size), UNITS, composition="grc"))

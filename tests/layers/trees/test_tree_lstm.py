@@ -26,6 +26,11 @@ def test_one_unit_by_hand():
     np.testing.assert_allclose(h, [[sigmoid(o) * np.tanh(expected)]], rtol=1e-6)
 
 
+def test_at_first_half_of_each_childs_memory_is_forgotten():
+    c = tf.constant([[[3.0, -1.0], [5.0, 2.0]]])
+    np.testing.assert_allclose(TreeLSTM(2)((tf.zeros([1, 2, 2]), c))[1], [[4, 0.5]], rtol=1e-6)
+
+
 def test_without_the_tracking_that_it_depends_on():
     h = tf.zeros([2, 2, 4])
     with pytest.raises(ValueError, match="tracking is missing: with tracker_units=3 the parents depend on it"):
