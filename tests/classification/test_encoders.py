@@ -7,9 +7,12 @@ import keras
 import numpy as np
 import pytest
 
+from tests.layers.trees.tree_batches import batch_of, left_branching, right_branching
 from tfnmt.classification.configuration import ClassifierConfiguration
 from tfnmt.classification.encoders import ENCODERS, make_encoder
 from tfnmt.errors import UserError
+
+BATCH = batch_of([left_branching(4), right_branching(3)])
 
 
 @pytest.mark.parametrize("name", ENCODERS)
@@ -41,6 +44,45 @@ def test_every_rate_is_that_of_its_own_dropout(name):
         assert encoder.state_dropout.rate == 0.2
     if ENCODERS[name].builds_trees:
         assert encoder.composition_dropout.rate == 0.3
+
+
+@pytest.mark.parametrize(
+    "name, options",
+    [
+        *((name, {}) for name in ENCODERS),
+        ("spinn-pi-nt", {"leaf_rnn": "gru"}),
+        ("spinn", {"tracker_reads": "words"}),
+        ("spinn", {"tracker_reads": "words", "brackets_as_words": True, "composed_brackets": False}),
+    ],
+)
+def test_words_are_dropped_out_in_training_alone(name, options):
+    configuration = ClassifierConfiguration(encoder=name, embedding_size=6, units=8, embedding_dropout=0.5, **options)
+    encoder = make_encoder(configuration, vocabulary_size=11, brackets=[4, 7])
+    if "leaf_rnn" in options:
+        encoder.leaf_dropout.rate = 0  # of the states that the recurrence makes of the words
+    for training in (False, True):
+        first, second = (encoder(BATCH, training=training)["root"].numpy() for _ in range(2))
+        assert np.array_equal(first, second) == (not training)
+
+
+def test_words_are_projected_and_normalized_as_configured():
+    configuration = ClassifierConfiguration(encoder="bag", embedding_size=6, projection=4, batch_normalization=True)
+    words = make_encoder(configuration, vocabulary_size=10).embedding
+    assert (words.projection.units, words.output_size, words.normalization.gamma.shape) == (4, 4, (4,))
+    plain = make_encoder(ClassifierConfiguration(encoder="bag"), vocabulary_size=10).embedding
+    assert plain.projection is None and plain.normalization is None
+
+
+@pytest.mark.parametrize("name, gates", [("gru", 3), ("lstm", 4)])
+def test_a_recurrence_has_the_cells_of_its_name(name, gates):
+    encoder = make_encoder(ClassifierConfiguration(encoder=name, embedding_size=6, units=8), vocabulary_size=10)
+    assert (6, gates * 8) in {tuple(weight.shape) for weight in encoder.weights}
+
+
+@pytest.mark.parametrize("name", ["cnn", "inception"])
+def test_convolutions_have_the_activation_asked_for(name):
+    configuration = ClassifierConfiguration(encoder=name, units=8, activation="maxout")
+    assert make_encoder(configuration, vocabulary_size=10).settings["activation"] == "maxout"
 
 
 @pytest.mark.parametrize("name", ["spinn", "rl-spinn"])
