@@ -51,7 +51,7 @@ def batch_of(examples, padding=0):
     return tf.nest.map_structure(tf.constant, (padded, labels))
 
 
-@pytest.mark.parametrize("options", [{"loss": "mse"}, {"metrics": ["accuracy"]}])
+@pytest.mark.parametrize("options", [{"loss": "mse"}, {"metrics": ["accuracy"]}, {"weighted_metrics": ["accuracy"]}])
 def test_a_loss_and_metrics_beside_its_own_are_refused(options):
     with pytest.raises(ValueError, match="a Classifier has its own loss and metrics: compile it without"):
         made("bag", "snli").compile("sgd", **options)
@@ -196,6 +196,26 @@ def test_without_samples_the_best_parses_are_trained_along_and_the_parser_is_lef
     ]
 
 
+@pytest.mark.parametrize("task", ["listops", "snli"])
+def test_samples_of_a_sentence_stand_side_by_side(task):
+    """Of one or two words there is one tree, so every sample has the logits of the sentence."""
+    short = [Sentence(*from_brackets(text)) for text in ("e", "( a b )", "( f c )", "d")]
+    pairs = list(zip(short[:2], short[2:], strict=True))
+    inputs, labels = batch_of([Example(pair if task == "snli" else pair[:1], 1) for pair in pairs])
+    model = made("rl-spinn", task, samples=3)
+    expected, found = model(inputs)["logits"].numpy(), model(inputs, training=True)["logits"].numpy()
+    assert abs(expected[0] - expected[1]).max() > 1e-4
+    np.testing.assert_allclose(found, np.repeat(expected, 3, axis=0), rtol=1e-4, atol=1e-7)
+
+
+def test_every_sample_and_every_batch_is_drawn_anew():
+    sentence = Sentence(*from_brackets("( a ( b ( c ( d ( e f ) ) ) ) )"))
+    inputs, _ = batch_of([Example((sentence,), 1)])
+    model = made("rl-spinn", "listops", samples=20)
+    batches = [model(inputs, training=True)["transitions"].numpy().tolist() for _ in range(2)]
+    assert batches[0] != batches[1] and len({tuple(tree) for tree in batches[0]}) > 5
+
+
 def test_the_loss_with_a_common_reward_is_the_mean_likelihood_of_the_samples():
     model = made("rl-spinn", "listops", samples=3, reward="mean_likelihood")
     inputs, labels = batch_of(EXAMPLES["listops"])
@@ -261,6 +281,31 @@ def test_the_loss_includes_the_weighted_loss_of_the_transitions():
     np.testing.assert_allclose(losses[1] - losses[0], 2 * expected, rtol=1e-5)
 
 
+def test_the_head_is_made_as_configured():
+    head = made("bag", head_units=7, head_layers=2, activation="maxout", batch_normalization=True).head
+    assert (head.units, len(head.hidden), head.activation, len(head.normalizations)) == (7, 2, "maxout", 3)
+
+
+@pytest.mark.parametrize("encoder, task", [("bag", "listops"), ("spinn-pi-nt", "sst")])
+def test_features_are_dropped_out_in_training_alone(encoder, task):
+    """Of sentences and, where these have labels, of phrases."""
+    model, (inputs, _) = made(encoder, task, head_dropout=0.5), batch_of(EXAMPLES[task])
+    for training in (False, True):
+        first, second = (model(inputs, training=training)["logits"].numpy() for _ in range(2))
+        assert np.array_equal(first, second) == (not training)
+
+
+def test_labels_of_transitions_are_not_smoothed():
+    """Where one move alone is legal, the other's logit is −10,000."""
+    inputs, labels = batch_of(EXAMPLES["snli"])
+    model = made("spinn")
+    predictions = model(inputs, training=True)
+    (plain, _), (plain_moves, _) = model.loss_terms(inputs, labels, predictions)
+    model.label_smoothing = 0.3
+    (smooth, _), (smooth_moves, _) = model.loss_terms(inputs, labels, predictions)
+    assert plain != smooth and plain_moves == smooth_moves
+
+
 def test_labels_are_smoothed_in_training_alone_and_the_head_has_a_dropout_of_its_own():
     inputs, labels = batch_of(EXAMPLES["listops"])
     plain, smoothing = made("bag", "listops", embedding_dropout=0.1, head_dropout=0.2), made("bag", "listops")
@@ -315,6 +360,17 @@ def test_a_parser_that_reads_brackets_asks_for_them(encoder):
     assert [next(trees), next(trees)] == ["f", ""]
     with pytest.raises(UserError, match="^standard input, line 3: "):
         next(trees)
+
+
+def test_words_that_a_parser_does_not_know_are_told_in_the_end(logged):
+    trees = list(parse_stream(made("spinn"), [b"a unheard b\n", b"\n", b"( c of )\n"], batch_size=2))
+    assert [bool(tree) for tree in trees] == [True, False, True]
+    assert logged() == ["not in the model's vocabulary, so read as <unk>: 2 of 5 tokens, such as unheard of"]
+
+
+def test_a_model_that_reads_brackets_and_does_not_parse_reads_texts_without_them():
+    model = made("gru", "listops", brackets_as_words=True)
+    assert len(model.classify(["a b", "( a b )"])) == 2
 
 
 def test_text_to_labels():
@@ -375,8 +431,9 @@ def test_text_to_trees(encoder):
 
 def test_from_config_makes_the_same_model():
     model = made("rl-spinn", samples=3)
+    model.label_smoothing = 0.3
     again = Classifier.from_config(model.get_config())
-    assert again.configuration == model.configuration
+    assert (again.configuration, again.label_smoothing) == (model.configuration, 0.3)
     assert [weight.shape for weight in again.weights] == [weight.shape for weight in model.weights]
 
 

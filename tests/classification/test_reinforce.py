@@ -53,6 +53,20 @@ def test_rewards_with_running_averages_by_hand():
     assert len(standardize.weights) == 3 and not standardize.trainable_weights
 
 
+def test_the_running_baseline_takes_the_place_of_the_other_draws():
+    """By hand: the rewards 1, 0 and 1, 1 have the mean 3/4 and the variance 3/16."""
+    model = made("rl-spinn", "listops", samples=2, reward="accuracy", baseline="running")
+    predictions = {
+        "logits": 9 * tf.one_hot([1, 0, 2, 2], 10),
+        "log_probability": tf.constant([-1.0, -2.0, -3.0, -5.0]),
+        "transition_logits": tf.zeros([4, 1, 2]),
+        "transitions": tf.ones([4, 1], tf.int32),
+    }
+    labels = tf.constant([1, 1, 2, 2])
+    _, (policy, _), _ = loss_terms(model.configuration, labels, predictions, 0.0, model.standardize)
+    np.testing.assert_allclose(policy, (1 - 3 * 2 + 3 + 5) / 4 / 4 / np.sqrt(3 / 16), rtol=1e-5)
+
+
 def test_running_averages_forget(monkeypatch):
     """From the third batch on, each has a weight of a half: the mean of 0, 0, 8 is 4, and with another 8 it is 6."""
     monkeypatch.setattr(running_rewards, "LONGEST", 2)
