@@ -128,6 +128,18 @@ def test_what_is_trained_without_broken_trees_is_evaluated_without_them(encoder,
             call(*command)
 
 
+def test_parses_that_are_broken_are_not_compared_with_those_of_a_parser(tmp_path, logged):
+    """Unless it reads the brackets."""
+    data = tmp_path / "data.tsv"
+    data.write_text("1\t( a b )\n2\t( a b c )\n")
+    figures, _ = evaluate_classifier(made("spinn", "listops"), [data])
+    assert figures["examples"] == 2 and "parse_f1" not in figures
+    (told,) = logged()
+    assert told.startswith(f"parses are not evaluated: {data}, line 2: the tree is not binary")
+    with pytest.raises(UserError, match=f"^{data}, line 2: the tree is not binary"):
+        evaluate_classifier(made("spinn", "listops", brackets_as_words=True), [data])
+
+
 def test_single_words_have_perfect_parses(tmp_path):
     (tmp_path / "data.tsv").write_text("1\ta\n2\tb\n")
     figures, _ = evaluate_classifier(made("rl-spinn", "listops"), [tmp_path / "data.tsv"])
