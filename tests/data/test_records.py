@@ -134,6 +134,14 @@ def test_what_is_wrong_with_records_is_one_line(tmp_path):
         as_lists(record_batches(records, CONFIGURATION, 1))
 
 
+def test_a_tokenizer_that_has_changed_is_told_of(tmp_path):
+    records = write_records(tmp_path, PAIRS[:3], TOKENIZERS)
+    words = tmp_path / "target.txt"
+    words.write_text(words.read_text() + "more\n")
+    with pytest.raises(UserError, match=f"^{words}: has changed since the records were written; run tfnmt prepare"):
+        records.check()
+
+
 @pytest.mark.parametrize(
     "text, message",
     [

@@ -75,6 +75,13 @@ def test_where_duplicates_stay_a_sample_has_them_as_often_as_the_corpus(tmp_path
     assert draws[0] == sorted(draws[0], key=[source for source, _ in pairs].index), "in the order of the corpus"
 
 
+def test_each_part_has_draws_of_its_own(tmp_path):
+    parts = [[(f"word {n} {side}", "Wort") for n in range(100)] for side in ("one", "two")]
+    names = [write(tmp_path, number, pairs) for number, pairs in enumerate(parts)]
+    first, second = (sample_of_part(tmp_path, name, place, 0.5, 1)["line"] for place, name in enumerate(names))
+    assert first.to_pylist() != [line - 100 for line in second.to_pylist()]
+
+
 def test_where_the_sides_part_counts(tmp_path):
     find_duplicates(tmp_path, [write(tmp_path, 0, [("a b", "c"), ("a", "b c")])], 0, 1)
     assert read_duplicates(tmp_path, 0).tolist() == []
