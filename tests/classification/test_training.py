@@ -199,6 +199,59 @@ def test_lengths_that_the_epochs_never_reach_are_told(files, tmp_path, caplog):
     assert caplog.messages == ["examples of more than 4 words are never trained on: growing_epochs=50, epochs=1"]
 
 
+def test_a_run_smooths_labels_and_its_rate_falls_over_all_epochs(files, tmp_path):
+    rates = []
+
+    def callbacks(model, _):
+        end = lambda *_: rates.append(float(model.optimizer.learning_rate))  # noqa: E731
+        return [keras.callbacks.LambdaCallback(on_epoch_end=end)]
+
+    preset = small("encoder=bag", "label_smoothing=0.25", "warmup_steps=0", "learning_rate=0.5")
+    model, _ = train_classifier(tmp_path / "model", preset, *files, make_callbacks=callbacks)
+    assert model.label_smoothing == 0.25
+    assert rates == pytest.approx([0.25, 0])
+
+
+@pytest.mark.slow
+def test_the_seed_decides_the_order_of_the_examples(files, tmp_path):
+    """Runs that begin with the same weights and drop nothing differ in it alone."""
+    settings = ("encoder=bag", "steps=1", "embedding_dropout=0", "head_dropout=0")
+    train_classifier(tmp_path / "first", small(*settings), *files)
+    weights = []
+    for seed in (1, 2):
+        preset = small(*settings, f"initial={tmp_path / 'first'}", f"seed={seed}")
+        model, _ = train_classifier(tmp_path / str(seed), preset, *files)
+        weights.append(np.concatenate([weight.ravel() for weight in model.get_weights()]))
+    assert not np.array_equal(*weights)
+
+
+def test_long_examples_are_left_out_of_training_alone(files):
+    examples, dev_examples = training._read(small("encoder=bag", "maximum_length=6"), *files)
+    assert examples.lengths.max() == 6 < dev_examples.lengths.max()
+    assert set(examples.summary.skipped) == {"longer than 6 words"} and len(dev_examples) == 10
+
+
+def test_words_of_examples_that_are_still_too_long_are_not_learned(tmp_path):
+    """In the first of two epochs sentences have one word: the vectors of the others' words stay what they were."""
+    path, learned = tmp_path / "words.tsv", []
+    path.write_text("1\tone\n2\ttwo\n3\tlong sentence\n")
+
+    def callbacks(model, _):
+        words, vectors = model.tokenizer.vocabulary(), model.encoder.embedding.E.embeddings
+        before = vectors.numpy()
+
+        def note(*_):
+            changed = np.any(vectors.numpy() != before, axis=1)[-len(words) :]
+            learned.append({word for word, is_other in zip(words, changed, strict=True) if is_other})
+
+        return [keras.callbacks.LambdaCallback(on_epoch_end=note)]
+
+    settings = ("task=listops", "encoder=bag", "batch_normalization=false", "embedding_dropout=0", "warmup_steps=0")
+    preset = small(*settings, "first_length=1", "growing_epochs=1")
+    train_classifier(tmp_path / "model", preset, [path], [path], make_callbacks=callbacks)
+    assert learned == [{"one", "two"}, {"one", "two", "long", "sentence"}]
+
+
 @pytest.mark.slow
 def test_a_model_of_the_other_kind_is_an_error(files, tmp_path):
     train_classifier(tmp_path / "model", small("encoder=bag", "steps=1"), *files)
@@ -254,6 +307,20 @@ def test_training_files_without_dev_files_are_refused(files, tmp_path):
     for given in ((files[0], None), (None, files[1])):
         with pytest.raises(UserError, match="dev_files=.*: allowed is files with training_files, or a number"):
             train_classifier(tmp_path / "model", small("encoder=bag"), *given)
+
+
+def test_a_file_that_changes_while_it_is_trained_on_is_told(files, tmp_path):
+    path = tmp_path / "train.jsonl"
+    path.write_bytes(files[0][0].read_bytes())
+
+    def callbacks(*_):
+        change = lambda *_: path.write_bytes(path.read_bytes().replace(b"dog", b"fox"))  # noqa: E731
+        return [keras.callbacks.LambdaCallback(on_epoch_begin=change)]
+
+    with pytest.raises(UserError, match=f"^{path}: has changed while it was in use"):
+        train_classifier(
+            tmp_path / "model", small("encoder=bag", "steps=1"), [path], files[1], make_callbacks=callbacks
+        )
 
 
 def test_vectors_of_no_size_are_told_of_their_file(files, tmp_path):
