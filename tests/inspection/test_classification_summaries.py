@@ -3,13 +3,20 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from tfnmt.classification.classifier import Classifier
 from tfnmt.classification.configuration import ClassifierConfiguration
 from tfnmt.data.examples import Example, Sentence, SentenceReader
+from tfnmt.inspection import classification_summaries
 from tfnmt.inspection.classification_summaries import DRAWN_SENTENCES, LONGEST_DRAWN, ClassificationSummaries
+from tfnmt.inspection.figures import figure_image
+from tfnmt.inspection.trees import draw_trees
+from tfnmt.text.brackets import from_brackets
 from tfnmt.text.tokenizers import WordTokenizer
+from tfnmt.training.configuration import TrainingConfiguration
+from tfnmt.training.optimizers import make_optimizer
 
 LONG = Sentence(["a"] * (LONGEST_DRAWN + 1))
 
@@ -34,9 +41,31 @@ def test_short_sentences_are_drawn_as_the_model_reads_them(brackets_as_words, tm
     assert events.Tags()["tensors"] == ["trees"]
 
 
+def test_trees_are_those_of_the_averaged_weights(tmp_path):
+    """After one update the averages are the weights; then the tracker prefers the other moves."""
+    keras.utils.set_random_seed(1)
+    configuration = ClassifierConfiguration(task="logic", encoder="spinn", embedding_size=4, units=4, head_units=4)
+    model = Classifier(configuration, WordTokenizer([*"abcdef"]))
+    optimizer = make_optimizer(TrainingConfiguration(weight_average=0.5), 1)
+    model.compile(optimizer)
+    optimizer.apply([np.zeros(weight.shape, np.float32) for weight in model.trainable_weights], model.trainable_weights)
+    (averaged,) = model.parse(["a b c d e f"])
+    model.encoder.tracker.W_p.assign(-model.encoder.tracker.W_p)
+    assert model.parse(["a b c d e f"]) != [averaged]
+    summaries = ClassificationSummaries(tmp_path, model, [Example((Sentence([*"abcdef"]), LONG), 0)])
+    summaries.set_model(model)
+    summaries.on_epoch_end(0)
+    summaries.writer.close()
+    events = EventAccumulator(str(tmp_path), size_guidance={"tensors": 0})
+    events.Reload()
+    image = tf.io.decode_png(tf.make_ndarray(events.Tensors("trees")[0].tensor_proto)[2])
+    np.testing.assert_array_equal(image, figure_image(draw_trees({"1": from_brackets(averaged)}))[0])
+
+
 @pytest.mark.parametrize("encoder", ["bag", "spinn", "rl-spinn"])
-def test_graph_and_vectors_of_sentences(encoder, tmp_path):
-    """Also where the model draws parses in training."""
+def test_graph_and_vectors_of_sentences(encoder, tmp_path, monkeypatch):
+    """Also where the model draws parses in training, and of more sentences than a batch has."""
+    monkeypatch.setattr(classification_summaries, "BATCH_SIZE", 3)
     keras.utils.set_random_seed(1)
     configuration = ClassifierConfiguration(task="logic", encoder=encoder, embedding_size=4, units=4, head_units=4)
     model = Classifier(configuration, WordTokenizer(["a", "b", "not"]))

@@ -19,8 +19,13 @@ from tfnmt.inspection import tensorboard as module
 from tfnmt.inspection.callbacks import tensorboard_callbacks
 from tfnmt.inspection.tensorboard import TrainingSummaries
 from tfnmt.inspection.translation_summaries import TranslationSummaries, _as_it_is
+from tfnmt.text.tokenizers import END, WordTokenizer
+from tfnmt.training.configuration import TrainingConfiguration
+from tfnmt.training.optimizers import make_optimizer
+from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.presets import PRESETS
 from tfnmt.translation.training import train_translator
+from tfnmt.translation.translator import Translator
 from tfnmt_programs.benchmarks.training_memory import MemoryOfEpochs
 
 SIZES = ("source_embedding_size", "target_embedding_size", "encoder_units", "decoder_units", "attention_units")
@@ -151,6 +156,30 @@ def test_word_vectors_and_sentence_summaries_are_projected(runs):
 def test_an_empty_dev_sentence_is_left_out_with_its_translation(tmp_path):
     summaries = TranslationSummaries(tmp_path, None, ["a", " ", "b"], ["x", "y", "z"])
     assert (summaries.sources, summaries.references) == (["a", "b"], ["x", "z"])
+
+
+def test_translations_are_those_of_the_averaged_weights_beside_their_sentences(tmp_path):
+    """After one update the averages are the weights; with the weights that follow nothing but END is written."""
+    keras.utils.set_random_seed(1)
+    tokenizer = WordTokenizer([*"abc"])
+    sizes = {name: 4 for name in SIZES} | {"bidirectional": False, "conditional": False}
+    model = Translator(TranslatorConfiguration(**sizes), tokenizer, tokenizer)
+    model.compile(make_optimizer(TrainingConfiguration(weight_average=0.5), 1))
+    weights = model.trainable_weights
+    model.optimizer.apply([np.zeros(weight.shape, np.float32) for weight in weights], weights)
+    sources, references = ["a b", "c"], ["b", "a c"]
+    averaged = model.translate(sources, beam_size=1)
+    model.decoder.b.assign(100.0 * tf.one_hot(END, 7))
+    assert model.translate(sources, beam_size=1) == ["", ""] != averaged
+    summaries = TranslationSummaries(tmp_path, model, sources, references)
+    summaries.set_model(model)
+    summaries.on_epoch_end(0)
+    summaries.writer.close()
+    events = EventAccumulator(str(tmp_path), size_guidance={"tensors": 0})
+    events.Reload()
+    rows = tf.make_ndarray(events.Tensors("translations")[0].tensor_proto).item().decode().splitlines()[2:]
+    expected = zip(sources, map(_as_it_is, averaged), references, strict=True)
+    assert rows == [f"| {' | '.join(row)} |" for row in expected]
 
 
 def test_a_dev_set_without_words_has_neither_translations_nor_summaries(tmp_path):

@@ -100,6 +100,14 @@ def test_the_figure_of_summaries_says_how_much_it_shows():
     assert len(figure.axes[0].collections) == len(PARAPHRASES)
 
 
+def test_points_are_those_of_the_sentences_of_their_group():
+    projected = np.random.default_rng(1).normal(size=(5, 2))
+    figure = draw_summary_vectors(projected, [0.5, 0.25], [("a", "b"), ("c", "d", "e")])
+    first, second = (points.get_offsets() for points in figure.axes[0].collections)
+    np.testing.assert_array_equal(np.concatenate([first, second]), projected)
+    assert len(first) == 2
+
+
 def test_nine_groups_can_be_told_apart():
     groups = [(f"_{i} a", f"_{i} b") for i in range(9)]
     figure = draw_summary_vectors(np.arange(36.0).reshape(18, 2), [0.5, 0.25], groups)
@@ -141,7 +149,10 @@ def test_attention_has_a_row_for_each_word_written(monkeypatch):
         assert alpha.shape == (len(target), len(source))
         np.testing.assert_allclose(alpha.sum(axis=1), 1, rtol=1e-5)
     figure = draw_attention(matrices)
-    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == matrices[0][0]
+    source, target, alpha = matrices[0]
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == source
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == target
+    np.testing.assert_array_equal(figure.axes[0].images[0].get_array(), alpha)
 
 
 LONG_WORD = "Rechtsschutzversicherungsgesellschaften"

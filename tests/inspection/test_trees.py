@@ -40,6 +40,13 @@ def test_each_tree_has_its_words_and_title():
         assert len(axes.get_lines()) == 4 + 2  # edges and inner nodes
 
 
+def test_each_edge_joins_a_parent_and_its_child():
+    (axes,) = draw_trees({"": from_brackets("( ( a b ) c )")}).axes
+    drawn = {tuple(zip(*line.get_data(), strict=True)) for line in axes.get_lines() if len(line.get_xdata()) == 2}
+    left, root = (0.5, 1), (1.25, 2)
+    assert drawn == {(left, (0, 0)), (left, (1, 0)), (root, left), (root, (2, 0))}
+
+
 def test_long_titles_stand_apart_and_fit():
     titles = ["runs/spinn-of-snli-with-a-tracker", "runs/rl-spinn-of-snli-with-a-tracker", "given"]
     figure = draw_trees(dict.fromkeys(titles, from_brackets("( a b )")))
