@@ -200,6 +200,7 @@ def test_in_training_too_words_are_left_to_the_tracker():
 def test_the_log_probability_of_a_draw():
     encoder, batch = word_spinn("sampled"), BATCHES["mixed"]
     found = encoder({"words": batch["words"]}, training=True, seed=tf.constant([3, 4]))
+    np.testing.assert_array_equal(found["transitions"], encoder.tracker.parse(batch["words"], tf.constant([3, 4])))
     for i, words in enumerate(batch["words"]):
         transitions, logits = twin(encoder.tracker, words, found["transitions"][i])
         expected, left, height = 0.0, len([w for w in words if w]), 0
