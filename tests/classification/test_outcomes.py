@@ -57,6 +57,11 @@ def test_one_length_is_one_bin():
     assert accuracy_by_length(outcomes([1, 0])) == {"1": (2, 0.5)}
 
 
+def test_text_of_accuracy_by_length():
+    lines = text_of(outcomes([1, 0, 0, 0, 1], words=[2, 2, 2, 2, 5]), ("a", "b")).splitlines()
+    assert [line.split() for line in lines[2:4]] == [["2", "4", "0.2500"], ["3-5", "1", "1.0000"]]
+
+
 def test_confusion_matrix_and_text():
     each = Outcomes(np.arange(4), np.array([0, 0, 1, 2]), np.array([0, 1, 1, 0]), np.array([2, 2, 2, 2]))
     np.testing.assert_array_equal(confusion_matrix(each, 3), [[1, 1, 0], [0, 1, 0], [1, 0, 0]])
