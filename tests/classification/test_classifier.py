@@ -57,6 +57,11 @@ def test_a_loss_and_metrics_beside_its_own_are_refused(options):
         made("bag", "snli").compile("sgd", **options)
 
 
+def test_metrics_that_are_given_by_position_are_refused_too():
+    with pytest.raises(ValueError, match="a Classifier has its own loss and metrics: compile it without"):
+        made("bag", "snli").compile("sgd", None, None, ["accuracy"])
+
+
 OTHER_TASKS = {"sst": ("lstm", "spinn-pi-nt", "spinn"), "listops": ("cnn", "spinn", "rl-spinn")}
 
 

@@ -1,5 +1,6 @@
 """The classifier: word vectors, an encoder of sentences and a head over their features, as one Keras model."""
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -176,9 +177,10 @@ class Classifier(MicroBatchTraining, keras.Model):
         Raises:
             ValueError: a loss or metrics are given, which would have no effect: the classifier has its own.
         """
-        super().compile(*args, **options)
-        if self.loss is not None or options.get("metrics") or options.get("weighted_metrics"):
+        given = inspect.signature(super().compile).bind(*args, **options).arguments
+        if any(given.get(name) for name in ("loss", "metrics", "weighted_metrics")):
             raise ValueError("a Classifier has its own loss and metrics: compile it without")
+        super().compile(*args, **options)
 
     def compile_from_config(self, config: dict[str, Any]) -> None:
         """As Keras's, which calls no `compile` that a model overrides: the model would lose its optimizer's state."""
