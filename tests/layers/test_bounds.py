@@ -45,34 +45,21 @@ WORDS_AND_CONTEXTS = {"readout/W_2": 0.5, "readout/W_3": 3.0}
     [
         (
             {"attention": "general", "layers": 2, "residual": True, "input_feeding": True},
-            {
-                **{"z_0_0/kernel": 1.0, "z_0_1/kernel": 1.0, "E/embeddings": 1.0, "W_f": 1.0, "w": 1.0},
-                **{
-                    "first/W": 0.5,
-                    "first/U": 1.0,
-                    "second/W": 3.0,
-                    "second/U": 1.0,
-                    "layer_1/W": 3.0,
-                    "layer_1/U": 1.0,
-                },
-                **{"attention/W_a": 3.0, "readout/W_1": 2.0, **WORDS_AND_CONTEXTS},
-            },
+            {"z_0_0/kernel": 1.0, "z_0_1/kernel": 1.0, "E/embeddings": 1.0, "W_f": 1.0, "w": 1.0}
+            | {"first/W": 0.5, "first/U": 1.0, "second/W": 3.0, "second/U": 1.0, "layer_1/W": 3.0, "layer_1/U": 1.0}
+            | {"attention/W_a": 3.0, "readout/W_1": 2.0}
+            | WORDS_AND_CONTEXTS,
         ),
         (
             {"conditional": False, "attend_first": True, "output_activation": "maxout"},
-            {
-                **{"z_0_0/kernel": 1.0, "E/embeddings": 1.0, "W_c": 3.0, "w": None, "first/W": 0.5, "first/U": 1.0},
-                **{"attention/W_a": 1.0, "attention/U_a": 3.0, "attention/v": "none"},
-                **{"readout/W_1": 1.0, **WORDS_AND_CONTEXTS},
-            },
+            {"z_0_0/kernel": 1.0, "E/embeddings": 1.0, "W_c": 3.0, "w": None, "first/W": 0.5, "first/U": 1.0}
+            | {"attention/W_a": 1.0, "attention/U_a": 3.0, "attention/v": "none", "readout/W_1": 1.0}
+            | WORDS_AND_CONTEXTS,
         ),
         (
             {"attention": "none", "deep_output": False, "layers": 3, "residual": True},
-            {
-                **{f"z_0_{layer}/kernel": 1.0 for layer in range(3)},
-                **{"E/embeddings": 3.0, "w": 3.0, "first/W": 1.0, "first/U": 1.0},
-                **{"layer_1/W": 1.0, "layer_1/U": 1.0, "layer_2/W": 2.0, "layer_2/U": 1.0},
-            },
+            {"z_0_0/kernel": 1.0, "z_0_1/kernel": 1.0, "z_0_2/kernel": 1.0, "E/embeddings": 3.0, "w": 3.0}
+            | {"first/W": 1.0, "first/U": 1.0, "layer_1/W": 1.0, "layer_1/U": 1.0, "layer_2/W": 2.0, "layer_2/U": 1.0},
         ),
     ],
     ids=["general", "attend first", "no attention"],
