@@ -5,7 +5,7 @@ The names below are imported when they are first used: TensorFlow takes seconds 
 
 import importlib
 
-__version__ = "1.3.0"
+__version__ = "1.3.1"
 
 _HOMES = {
     "Classifier": "tfnmt.classification.classifier",
