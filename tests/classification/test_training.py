@@ -212,6 +212,24 @@ def test_a_run_smooths_labels_and_its_rate_falls_over_all_epochs(files, tmp_path
     assert rates == pytest.approx([0.25, 0])
 
 
+def test_the_model_that_is_returned_has_the_best_weights(files, tmp_path):
+    """Those of the first of two epochs: in the second one the loss is large."""
+
+    def callbacks(model, _):
+        def spoil(epoch, _):
+            if epoch == 1:
+                model.set_weights([100 * weight for weight in model.get_weights()])
+
+        return [keras.callbacks.LambdaCallback(on_epoch_begin=spoil)]
+
+    preset = small("encoder=bag", "selection=loss")
+    model, progress = train_classifier(tmp_path / "model", preset, *files, make_callbacks=callbacks)
+    assert progress.best_epoch == 1 and len(progress.history) == 2
+    saved = tfnmt.load(tmp_path / "model")
+    for weight, expected in zip(model.get_weights(), saved.get_weights(), strict=True):
+        np.testing.assert_array_equal(weight, expected)
+
+
 @pytest.mark.slow
 def test_the_seed_decides_the_order_of_the_examples(files, tmp_path):
     """Runs that begin with the same weights and drop nothing differ in it alone."""

@@ -69,6 +69,16 @@ def test_structure_of_a_batch():
             assert (spec.dtype, spec.shape.as_list()) == (tf.int32, [None, None])
 
 
+def test_each_side_is_encoded_by_its_own_tokenizer():
+    of_target, pairs = WordTokenizer(["a", "b"]), dataset([("0", "b a")])
+    configuration = BatchingConfiguration(maximum_ratio=20.0)
+    for batches in (
+        evaluation_batches(pairs, TOKENIZER, of_target, 2),
+        training_batches(pairs, TOKENIZER, of_target, configuration, seed=7, epoch=0),
+    ):
+        assert as_lists(batches) == [([[4, END]], [[START, 5, 4]], [[5, 4, END]])]
+
+
 @pytest.mark.parametrize("batch_by, batch_size", [("sentences", 16), ("tokens", 60)])
 def test_an_epoch_has_every_pair_once_in_batches_no_larger_than_asked(batch_by, batch_size):
     batches = as_lists(batches_of(PAIRS, batch_by=batch_by, batch_size=batch_size))

@@ -1,6 +1,7 @@
 """Summary vectors and attention of a small translator, and how near to one another groups of vectors are."""
 
 import gc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from matplotlib.figure import Figure
 
 from tests.extents import lie_within
 from tfnmt.errors import UserError
-from tfnmt.inspection.attention import attention_matrices, draw_attention
+from tfnmt.inspection.attention import _words, attention_matrices, draw_attention
 from tfnmt.inspection.figures import figure_image
 from tfnmt.inspection.summary_vectors import (
     PARAPHRASES,
@@ -19,7 +20,7 @@ from tfnmt.inspection.summary_vectors import (
     read_groups,
     summary_vectors,
 )
-from tfnmt.text.tokenizers import END, WordTokenizer
+from tfnmt.text.tokenizers import END, START, WordTokenizer
 from tfnmt.translation.configuration import TranslatorConfiguration
 from tfnmt.translation.searcher import Searcher
 from tfnmt.translation.translator import Translator
@@ -150,9 +151,19 @@ def test_attention_has_a_row_for_each_word_written(monkeypatch):
         np.testing.assert_allclose(alpha.sum(axis=1), 1, rtol=1e-5)
     figure = draw_attention(matrices)
     source, target, alpha = matrices[0]
+    _, _, of_first_word = model.decoder.step(
+        tf.constant([START]), *model.decoder.start(model.encoder(model.source_ids(texts[:1])))
+    )
+    np.testing.assert_allclose(alpha[:1], of_first_word, rtol=1e-5)
     assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == source
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == target
     np.testing.assert_array_equal(figure.axes[0].images[0].get_array(), alpha)
+
+
+def test_subwords_stand_without_the_mark_of_a_blank():
+    tokens = ["▁two", "some", "▁", "</s>"]
+    tokenizer = SimpleNamespace(ids_to_tokens=lambda ids: tf.gather(tokens, ids))
+    assert _words(tokenizer, [0, 1, 2, 3]) == ["two", "some", "▁", "</s>"]
 
 
 LONG_WORD = "Rechtsschutzversicherungsgesellschaften"

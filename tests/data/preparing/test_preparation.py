@@ -183,6 +183,25 @@ def test_a_translator_encodes_each_side_with_its_own_tokenizer(tmp_path, monkeyp
     assert as_the_model.text == read_preset(find_model("sample-en-de"), Preset).text
 
 
+def test_duplicates_are_looked_for_and_pairs_are_drawn_as_asked(tmp_path, monkeypatch):
+    """Of ten pairs that the filters keep."""
+    asked = []
+
+    def write_sample(ray, parts, names, share, seed):
+        asked.append((share, seed))
+        raise UserError("enough")
+
+    monkeypatch.setattr(preparation, "filtered_parts", lambda _: [{"name": "0", "dropped": {"kept": {"pairs": 10}}}])
+    monkeypatch.setattr(passes, "filter_inputs", lambda *_: None)
+    monkeypatch.setattr(passes, "mark_duplicates", lambda *_: asked.append("duplicates"))
+    monkeypatch.setattr(passes, "write_sample", write_sample)
+    for settings in ({}, {"filters": FilterConfiguration(drop_duplicates=False)}):
+        configuration = PREPARATION.replace(shards=ShardConfiguration(sample_pairs=4, seed=3), **settings)
+        with pytest.raises(UserError, match="enough"):
+            preparation._write(None, tmp_path, [], configuration, None)
+    assert asked == ["duplicates", (0.4, 3), (0.4, 3)]
+
+
 def test_what_was_begun_before_times_were_kept_goes_on(tmp_path):
     path, begun = tmp_path / "pairs.tsv", tmp_path / "records" / "prepare.json"
     path.write_text("a\tb\n")
